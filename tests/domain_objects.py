@@ -7,6 +7,7 @@ controlling owner. Any field of the domain class can be given by its name as the
 
 from __future__ import annotations
 
+from dataclasses import fields as fields_of
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -21,7 +22,9 @@ from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests, Role
 from gangboard.domain.pod import Container, Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.cluster_view import ClusterView
+from gangboard.facts.gang import Gang
+from gangboard.facts.unit import Unit
 from gangboard.owners.jobset.policies import POLICIES, written
 from gangboard.plugins import registry
 from gangboard.queues.kueue.activation import given_up
@@ -29,6 +32,7 @@ from gangboard.queues.kueue.activation import given_up
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 NAMESPACE = "team-a"
 SCHEDULING = "scheduling.k8s.io"
+CLUSTER_WORDS = frozenset(field.name for field in fields_of(ClusterView))
 
 Made = Owner | Pod | Group | Node | Event | Hold | QueueEntry
 
@@ -352,10 +356,10 @@ def failed(reason: str = "BackoffLimitExceeded", message: str = "") -> Finish:
     return Finish(Outcome.FAILED, reason, message, ago(60))
 
 
-def facts_of(owner: Owner, *objects: Made, **fields: Any) -> GangFacts:
+def facts_of(owner: Owner, *objects: Made, **fields: Any) -> Gang:
     """Facts put together by hand, without the code under test: objects are sorted by their class.
 
-    A standalone Job is its own only entry of `jobs`. All else is by the names of GangFacts.
+    A standalone Job is its own only entry of `jobs`. All else is by the names of Gang and ClusterView.
     """
     jobs = [thing for thing in objects if isinstance(thing, Owner)]
     if not jobs and owner.meta.ref.kind == "Job":
@@ -368,21 +372,29 @@ def facts_of(owner: Owner, *objects: Made, **fields: Any) -> GangFacts:
         "workloads": tuple(one for one in groups if one.meta.ref.kind == "Workload"),
         "pods": tuple(thing for thing in objects if isinstance(thing, Pod)),
         "events": tuple(thing for thing in objects if isinstance(thing, Event)),
-        "nodes": {thing.meta.ref.name: thing for thing in objects if isinstance(thing, Node)},
         "holds": tuple(thing for thing in objects if isinstance(thing, Hold)),
         "entries": tuple(thing for thing in objects if isinstance(thing, QueueEntry)),
-        "gang_api_version": "v1beta1",
-        "queue_systems": ("Kueue",),
         "kinds": registry.kind_traits(),
         "pod_reasons": registry.pod_reasons(),
         "admission": registry.queue_traits(),
         "memory_since": ago(600),
         **fields,
     }
-    return GangFacts(owner=owner, **given)
+    of_cluster = {
+        "nodes": {thing.meta.ref.name: thing for thing in objects if isinstance(thing, Node)},
+        "gang_api_version": "v1beta1",
+        "queue_systems": ("Kueue",),
+        **{word: given.pop(word) for word in CLUSTER_WORDS & given.keys()},
+    }
+    return Gang(owner=owner, cluster=ClusterView(**of_cluster), **given)
 
 
-def a_unit(facts: GangFacts, **fields: Any) -> Unit:
+def with_cluster(gang: Gang, **words: Any) -> Gang:
+    """The gang in a cluster that differs by these fields of ClusterView."""
+    return replace(gang, cluster=replace(gang.cluster, **words))
+
+
+def a_unit(facts: Gang, **fields: Any) -> Unit:
     """One unit of everything in `facts`: its only PodGroup, or the owner when it has none.
 
     Name, noun, desired, quorum and held follow from the objects; give them to say otherwise.
@@ -409,4 +421,4 @@ def a_unit(facts: GangFacts, **fields: Any) -> Unit:
         "events": facts.events,
         **fields,
     }
-    return Unit(facts=facts, **given)
+    return Unit(gang=facts, **given)

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.capacity import ClusterCapacity
@@ -16,7 +15,9 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.build_gang import GangObjects, build_gang
+from gangboard.facts.cluster_view import ClusterView
+from gangboard.facts.gang import Gang as GangModel
 from gangboard.plugins import reasons
 from gangboard.polling.node_usage import NodeUsageTracker
 from tools.placement_fleet import NOW, Fleet, Gang
@@ -97,14 +98,7 @@ def _everything(fleet: Fleet) -> Iterable[Owner | Group | Pod]:
         yield from gang.objects
 
 
-def facts_of(gang: Gang, room: ClusterCapacity) -> GangFacts:
+def facts_of(gang: Gang, room: ClusterCapacity) -> GangModel:
     """Return what a poll knows of a gang in this room."""
-    return assemble(
-        gang.root,
-        gang.objects,
-        now=NOW,
-        gang_api_version="v1beta1",
-        memory_since=NOW,
-        room=room,
-        kubernetes=(1, 37),
-    )
+    cluster = ClusterView(room=room, kubernetes=(1, 37), gang_api_version="v1beta1")
+    return build_gang(gang.root, GangObjects(gang.objects, memory_since=NOW), cluster, NOW)

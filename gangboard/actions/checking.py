@@ -13,7 +13,6 @@ from gangboard.actions.finishing import ActionExit, exit_early
 from gangboard.actions.live import Live, LiveOwner
 from gangboard.decode.holds import HOLD
 from gangboard.domain.action import (
-    ActionContext,
     ActionState,
     ClusterLevers,
     Plan,
@@ -26,10 +25,10 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import label
-from gangboard.facts.job_holds import hold_on
+from gangboard.facts.gang import Gang as GangModel
 from gangboard.plugins import registry
 from gangboard.policy.plan import plan
-from gangboard.store import action_context, actions
+from gangboard.store import actions, gang_objects
 from gangboard.store.levers import read_levers
 from gangboard.store.models import ActionStep, Cluster, Gang
 
@@ -45,37 +44,37 @@ def check(execution: ActionExecution) -> float:
         return exit_early(
             execution, ActionExit(ActionState.FAILED, f"Cluster {name} is not watched any more.")
         )
-    stored = _stored_ground(execution, cluster)
+    stored = _stored_gang(execution, cluster)
     levers = read_levers(cluster, forced=execution.action.forced)
     if not levers.has_actor:
         if stored is None:
             return exit_early(execution, _refused(f"Cluster {cluster.name} has no actor.", ""))
         why = _plan(execution, stored, levers)
         return exit_early(execution, _refused(why.why_not, why.needs))
-    versions = stored.api_versions if stored else action_context.served_versions(cluster.pk)
-    live = Live(execution.client, versions)
+    view = stored.cluster if stored else gang_objects.read_cluster_view(cluster.pk)
+    live = Live(execution.client, dict(view.api_versions))
     found = _target(execution, live)
     if isinstance(found, ActionExit):
         return exit_early(execution, found)
-    ground = live.ground(found, stored)
+    gang = live.read_gang(found, stored, view)
     if execution.action.via == preconditions.VIA_GANGBOARD:
         ended_hold = execution.context.get("ended_hold", "")
-        not_due = hold_expiry.why_not_due(ground, execution.action.name, ended_hold, execution.now)
+        not_due = hold_expiry.why_not_due(gang, execution.action.name, ended_hold, execution.now)
         if not_due:
             return exit_early(execution, _refused(not_due, ""))
-    planned = _plan(execution, ground, levers)
+    planned = _plan(execution, gang, levers)
     if not planned.allowed:
         return exit_early(execution, _refused(planned.why_not, planned.needs))
-    if (done := earlier_runs.exit_for(execution, ground, planned)) is not None:
+    if (done := earlier_runs.exit_for(execution, gang, planned)) is not None:
         return exit_early(execution, done)
-    execution.context.update(_to_compare_with(live, ground, planned))
+    execution.context.update(_to_compare_with(live, gang, planned))
     _write(execution, planned)
     return 0.0
 
 
-def _stored_ground(execution: ActionExecution, cluster: Cluster) -> ActionContext | None:
+def _stored_gang(execution: ActionExecution, cluster: Cluster) -> GangModel | None:
     gang = Gang.objects.filter(pk=execution.action.gang_id, cluster=cluster).first()
-    return action_context.read_action_context(cluster.pk, gang) if gang is not None else None
+    return gang_objects.read_gang(cluster.pk, gang) if gang is not None else None
 
 
 def _target(execution: ActionExecution, live: Live) -> LiveOwner | ActionExit:
@@ -95,10 +94,10 @@ def _target(execution: ActionExecution, live: Live) -> LiveOwner | ActionExit:
     return seen
 
 
-def _plan(execution: ActionExecution, ground: ActionContext, levers: ClusterLevers) -> Plan:
+def _plan(execution: ActionExecution, gang: GangModel, levers: ClusterLevers) -> Plan:
     action = execution.action
     return plan(
-        ground,
+        gang,
         levers,
         actions.request_of(action),
         by=action.actor_name,
@@ -147,16 +146,16 @@ def _write(execution: ActionExecution, planned: Plan) -> None:
     execution.reload_steps()
 
 
-def _to_compare_with(live: Live, ground: ActionContext, planned: Plan) -> dict[str, Any]:
+def _to_compare_with(live: Live, gang: GangModel, planned: Plan) -> dict[str, Any]:
     """Return what verification needs to know of the time before."""
     uid = planned.subject.uid
-    own = {job.meta.ref.uid: job for job in ground.jobs if job.meta.ref.uid == uid}
+    own = {job.meta.ref.uid: job for job in gang.jobs if job.meta.ref.uid == uid}
     if not own:  # the owner as a whole
-        own = {job.meta.ref.uid: job for job in ground.jobs if job.finish is None}
-    others = {job.meta.ref.uid: job for job in ground.jobs if job.meta.ref.uid not in own}
+        own = {job.meta.ref.uid: job for job in gang.jobs if job.finish is None}
+    others = {job.meta.ref.uid: job for job in gang.jobs if job.meta.ref.uid not in own}
     namespace = planned.subject.namespace
     siblings = live.pods(namespace, _names(others))
-    found_hold = _found_hold(ground, planned, live)
+    found_hold = _found_hold(gang, planned, live)
     nodes = {pod.node for pod in live.pods(namespace, _names(own)) if pod.is_live and pod.node}
     return {
         **({"found_hold": found_hold} if found_hold else {}),
@@ -164,9 +163,9 @@ def _to_compare_with(live: Live, ground: ActionContext, planned: Plan) -> dict[s
         "nodes": sorted(nodes),
         "versions": live.versions,
         "watch": planned.watch_seconds,
-        "grace": _grace(ground, planned, own.values()),
+        "grace": _grace(gang, planned, own.values()),
         "subjects": _subjects(live, planned),
-        "selector": _selector(ground, planned.subject),
+        "selector": _selector(gang, planned.subject),
         "jobs": _names(own),
         "siblings": {
             "jobs": _names(others),
@@ -175,35 +174,35 @@ def _to_compare_with(live: Live, ground: ActionContext, planned: Plan) -> dict[s
                 for pod in siblings
             },
         },
-        "above": _above(live, maker) if (maker := _maker_of(ground, uid)) is not None else None,
-        "claim": ground.owner.independent_claim,
+        "above": _above(live, maker) if (maker := _maker_of(gang, uid)) is not None else None,
+        "claim": gang.owner.independent_claim,
     }
 
 
-def _grace(ground: ActionContext, planned: Plan, jobs: Iterable[Owner]) -> int:
+def _grace(gang: GangModel, planned: Plan, jobs: Iterable[Owner]) -> int:
     """Return the longest time that the pods have to end: an owner as a whole can make some without a Job."""
-    owner = ground.owner if planned.subject.uid == ground.owner.meta.ref.uid else None
+    owner = gang.owner if planned.subject.uid == gang.owner.meta.ref.uid else None
     return max(one.grace_seconds for one in (*jobs, *filter(None, (owner,))))
 
 
-def _maker_of(ground: ActionContext, uid: str) -> Owner | None:
+def _maker_of(gang: GangModel, uid: str) -> Owner | None:
     """Return what made a Job of the gang; None for the gang's owner itself."""
-    job = next((job for job in ground.jobs if job.meta.ref.uid == uid), None)
+    job = next((job for job in gang.jobs if job.meta.ref.uid == uid), None)
     controller = job.meta.controller if job is not None else None
-    makers = (*ground.middle, ground.owner)
+    makers = gang.makers
     made_by = controller.uid if controller is not None else ""
     return next((one for one in makers if one.meta.ref.uid == made_by), None)
 
 
-def _found_hold(ground: ActionContext, planned: Plan, live: Live) -> dict[str, Any] | None:
+def _found_hold(gang: GangModel, planned: Plan, live: Live) -> dict[str, Any] | None:
     """Return the Hold that is there already and is relied on; it is not ours to remove."""
     kinds = {step.kind for step in planned.steps}
     if planned.lever != HOLD_LEVER or planned.verb is not Verb.SUSPEND:
         return None
     if StepKind.CREATE_HOLD in kinds:
         return None
-    job = next((job for job in ground.jobs if job.meta.ref.uid == planned.subject.uid), None)
-    hold = hold_on(job, ground.holds) if job is not None else None
+    job = next((job for job in gang.jobs if job.meta.ref.uid == planned.subject.uid), None)
+    hold = gang.hold_of(job) if job is not None else None
     if hold is None:
         return None
     ref = hold.meta.ref
@@ -239,14 +238,14 @@ def _subjects(live: Live, planned: Plan) -> list[dict[str, Any]]:
     return [*found, about]
 
 
-def _selector(ground: ActionContext, subject: ObjectRef) -> str:
+def _selector(gang: GangModel, subject: ObjectRef) -> str:
     """Return by which labels the pods are found that an owner, or what it made, makes without Jobs.
 
     Empty for others. The first that has such a label tells which: all of one gang have the same.
     """
     found: dict[str, list[str]] = {}
     marks: dict[str, Sequence[str]] = {}
-    whole = (ground.owner, *ground.middle) if subject.uid == ground.owner.meta.ref.uid else ()
+    whole = gang.makers if subject.uid == gang.owner.meta.ref.uid else ()
     for one in whole:
         ref = one.meta.ref
         kind = registry.owner_kind(ref.group, ref.kind)

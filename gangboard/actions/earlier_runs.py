@@ -10,17 +10,18 @@ from gangboard.actions import patches
 from gangboard.actions.actor_client import get_object
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit
-from gangboard.domain.action import ActionContext, ActionState, Plan, StepKind
+from gangboard.domain.action import ActionState, Plan, StepKind
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.text import label
+from gangboard.facts.gang import Gang
 
 
-def exit_for(execution: ActionExecution, ground: ActionContext, planned: Plan) -> ActionExit | None:
+def exit_for(execution: ActionExecution, gang: Gang, planned: Plan) -> ActionExit | None:
     """Return the end of an action that has sent nothing yet and whose mark is on an object; None without one.
 
     Raises KubeError.
     """
-    ref = _marked(ground, execution.action.pk) or _marked_beside(execution, ground, planned)
+    ref = _marked(gang, execution.action.pk) or _marked_beside(execution, gang, planned)
     if ref is None:
         return None
     return ActionExit(
@@ -30,18 +31,16 @@ def exit_for(execution: ActionExecution, ground: ActionContext, planned: Plan) -
     )
 
 
-def _marked(ground: ActionContext, action_id: str) -> ObjectRef | None:
-    owners = (ground.owner, *ground.middle, *ground.jobs)
+def _marked(gang: Gang, action_id: str) -> ObjectRef | None:
+    owners = (*gang.makers, *gang.jobs)
     marked = [one.meta.ref for one in owners if one.last_action == action_id]
-    marked += [hold.meta.ref for hold in ground.holds if hold.action == action_id]
+    marked += [hold.meta.ref for hold in gang.holds if hold.action == action_id]
     return marked[0] if marked else None
 
 
-def _marked_beside(
-    execution: ActionExecution, ground: ActionContext, planned: Plan
-) -> ObjectRef | None:
+def _marked_beside(execution: ActionExecution, gang: Gang, planned: Plan) -> ObjectRef | None:
     """Return the same of what is patched and is no owner, such as the entry of a queue."""
-    owners = {one.meta.ref.uid for one in (ground.owner, *ground.middle, *ground.jobs)}
+    owners = {one.meta.ref.uid for one in (*gang.makers, *gang.jobs)}
     for step in planned.steps:
         if step.kind is StepKind.PATCH and step.subject.uid not in owners:
             raw = get_object(execution.client, step.path)

@@ -24,9 +24,9 @@ from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
 from gangboard.plugins import registry
 from gangboard.store import actions, chore_locks
-from gangboard.store.action_context import action_models
 from gangboard.store.audit import audit
 from gangboard.store.feed import feed_action
+from gangboard.store.gang_objects import action_models
 from gangboard.store.hold_records import relied_on
 from gangboard.store.models import Action, Cluster, ResourceState
 from gangboard.store.objects import read_objects

@@ -16,10 +16,11 @@ from django.db.models import Count, Max, Q
 
 from gangboard.actions.preconditions import VIA_GANGBOARD
 from gangboard.actions.seen_holds import Mark
-from gangboard.domain.action import ActionContext, ActionRequest, ActionTarget, Verb
+from gangboard.domain.action import ActionRequest, ActionTarget, Verb
 from gangboard.domain.objects import ObjectRef, job_ref
 from gangboard.domain.owner import Owner
-from gangboard.store import action_context, actions
+from gangboard.facts.gang import Gang
+from gangboard.store import actions, gang_objects
 from gangboard.store.hold_records import HoldKey, HoldRecord, ended_records
 from gangboard.store.models import Action, Cluster
 from gangboard.store.row_leases import DatabaseClock
@@ -80,7 +81,7 @@ def _ended(now: datetime, seen: Collection[Mark]) -> Iterator[EndedHold]:
 def _held_jobs(records: dict[HoldKey, HoldRecord]) -> dict[HoldKey, ObjectRef]:
     """Return the Jobs that these Holds hold; a Job of another owner under the same name is left out."""
     places = {key: (key[0], record.namespace, record.job) for key, record in records.items()}
-    stored = action_context.find_objects("jobs.batch", places.values())
+    stored = gang_objects.find_objects("jobs.batch", places.values())
     found: dict[HoldKey, ObjectRef] = {}
     for key, place in places.items():
         job = stored.get(place)
@@ -122,7 +123,7 @@ def _tries(overdue: Sequence[EndedHold], now: datetime) -> dict[HoldKey, tuple[i
 
 def _request_release(ended: EndedHold, now: datetime, clock: DatabaseClock) -> Action:
     ref, cluster = ended.job, ended.cluster
-    gang = action_context.find_gang(cluster.pk, ref.namespace, ref.uid)
+    gang = gang_objects.find_gang(cluster.pk, ref.namespace, ref.uid)
     end = ended.record.end.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     target = ActionTarget(cluster.name, ref.group, ref.kind, ref.namespace, ref.name, ref.uid)
     action_request = ActionRequest(
@@ -135,9 +136,9 @@ def _request_release(ended: EndedHold, now: datetime, clock: DatabaseClock) -> A
     return actions.create(action_request, cluster, gang, None, now=now, clock=clock)
 
 
-def why_not_due(ground: ActionContext, job: str, ended_hold: str, now: datetime) -> str:
+def why_not_due(gang: Gang, job: str, ended_hold: str, now: datetime) -> str:
     """Return why the Hold with this uid is not removed now, read live; empty where its end is over."""
-    there = (hold for hold in ground.holds if hold.job_name == job)
+    there = (hold for hold in gang.holds if hold.job_name == job)
     hold = next((hold for hold in there if hold.meta.ref.uid == ended_hold), None)
     if hold is None:
         return f"The expired Hold is not on Job {job} any more."

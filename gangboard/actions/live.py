@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from gangboard.actions.actor_client import ActorClient, Json, get_body, object_path
@@ -17,14 +18,14 @@ from gangboard.decode.list_watch_decoder import (
     read_page,
 )
 from gangboard.decode.pods import POD
-from gangboard.diagnosis.current_attempt import current_uids
-from gangboard.diagnosis.ownership_tree import tree_of
-from gangboard.domain.action import ActionContext
 from gangboard.domain.api_resource import DecodeError, Resource
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
+from gangboard.facts.build_gang import NO_OBJECTS, GangObjects, build_gang
+from gangboard.facts.cluster_view import ClusterView
+from gangboard.facts.gang import Gang
 from gangboard.kube.discovery import path_for
 from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.kube.list_pager import pages
@@ -73,39 +74,33 @@ class Live:
             return None
         return LiveOwner(_model(resource, body, self.version(resource), Owner), json.loads(body))
 
-    def ground(self, target: LiveOwner, stored: ActionContext | None) -> ActionContext:
-        """Return the gang of an owner or child Job from live objects; its groups as stored."""
+    def read_gang(self, target: LiveOwner, stored: Gang | None, cluster: ClusterView) -> Gang:
+        """Return the gang of an owner or child Job from live objects, without pods. Its groups are as stored."""
+        now = datetime.now(UTC)
         chain = self._chain(target.owner)
         top = chain[-1]
         if registry.makes_gangs(top.meta.ref.group, top.meta.ref.kind):
-            return ActionContext(owner=top, api_versions=self.versions)
-        namespace = top.meta.ref.namespace
+            return build_gang(top, NO_OBJECTS, cluster, now)
         if chain[0] is top:
             chain = [*self._makers_below(top), top]
         uids = {owner.meta.ref.uid for owner in chain}
-        if top.meta.ref.is_job:
-            jobs = [top]
-        else:
-            jobs = [job for job in self._jobs_of(chain) if _controller(job) in uids]
-        current = current_uids(top, [*chain[:-1], *jobs])
-        tree = tree_of(top, [*chain[:-1], *jobs], current)
+        is_job = top.meta.ref.is_job
+        jobs = [] if is_job else [job for job in self._jobs_of(chain) if _controller(job) in uids]
         uids.update(job.meta.ref.uid for job in jobs)
-        queued = any(one.queue for one in (top, *jobs)) or bool(stored and stored.entries)
-        return ActionContext(
-            owner=tree[0],
-            middle=tuple(one for one in tree[1:] if not one.meta.ref.is_job),
-            jobs=tuple(job for job in jobs if job.meta.ref.uid in current),
-            old_jobs=tuple(job for job in jobs if job.meta.ref.uid not in current),
-            groups=stored.groups if stored is not None else (),
-            holds=tuple(hold for hold in self.holds(namespace) if hold.owner_uid in uids),
-            entries=tuple(
-                entry
-                for entry in (self._entries(namespace) if queued else ())
-                if entry.owner_uid in uids
-            ),
-            api_versions=self.versions,
-            maker=stored.maker if stored is not None else None,
-        )
+        attached = self._attached(top, jobs, uids, is_queued=bool(stored and stored.entries))
+        groups = stored.group_objects if stored is not None else ()
+        maker = stored.maker if stored is not None else None
+        members = [*chain[:-1], *jobs, *attached, *groups]
+        return build_gang(top, GangObjects(members=members, maker=maker), cluster, now)
+
+    def _attached(
+        self, top: Owner, jobs: list[Owner], uids: set[str], *, is_queued: bool
+    ) -> Iterator[Hold | QueueEntry]:
+        """Yield the Holds and queue entries of these owners. `is_queued`: entries were stored."""
+        namespace = top.meta.ref.namespace
+        yield from (hold for hold in self.holds(namespace) if hold.owner_uid in uids)
+        if is_queued or any(owner.queue for owner in (top, *jobs)):
+            yield from (entry for entry in self._entries(namespace) if entry.owner_uid in uids)
 
     def _chain(self, owner: Owner) -> list[Owner]:
         """Return the owner and the known owners above it in its gang, the topmost last."""

@@ -9,10 +9,11 @@ from types import MappingProxyType
 
 from gangboard.actions import requests
 from gangboard.actions.requests import RequestError, Subject
-from gangboard.domain.action import ActionContext, ActionRequest, ClusterLevers, Plan
+from gangboard.domain.action import ActionRequest, ClusterLevers, Plan
 from gangboard.domain.silence import why_closed
+from gangboard.facts.gang import Gang
 from gangboard.policy.plan import plan
-from gangboard.store import action_context
+from gangboard.store import gang_objects
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_levers
 from gangboard.store.models import Cluster
@@ -22,24 +23,22 @@ NO_SELECTION: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 
 @dataclass(slots=True)
-class _ContextCache:
-    """Contexts and levers of one preview, each read once."""
+class _GangCache:
+    """Gangs and levers of one preview, each read once."""
 
-    contexts: dict[str, ActionContext | None] = field(default_factory=dict)
+    gangs: dict[str, Gang | None] = field(default_factory=dict)
     """By the id of the gang."""
     levers: dict[tuple[int, bool], ClusterLevers] = field(default_factory=dict)
     """By cluster, and whether an unproved lever is to be tried."""
 
-    def context_of(self, subject: Subject) -> ActionContext | None:
-        """Return the context of the object's gang. An object that makes gangs has a context of its own."""
+    def gang_of(self, subject: Subject) -> Gang | None:
+        """Return the gang of an object. An object that makes gangs stands alone."""
         cluster, gang = subject.cluster, subject.gang
         if gang is None:
-            return action_context.read_target_context(cluster.pk, subject.owner, None)
-        if gang.pk not in self.contexts:
-            self.contexts[gang.pk] = action_context.read_target_context(
-                cluster.pk, subject.owner, gang
-            )
-        return self.contexts[gang.pk]
+            return gang_objects.read_target_gang(cluster.pk, subject.owner, None)
+        if gang.pk not in self.gangs:
+            self.gangs[gang.pk] = gang_objects.read_target_gang(cluster.pk, subject.owner, gang)
+        return self.gangs[gang.pk]
 
     def levers_of(self, cluster: Cluster, *, forced: bool) -> ClusterLevers:
         """Return the levers of a cluster."""
@@ -64,7 +63,7 @@ def preview_many(
     subjects = requests.find_subjects(
         viewer, [one for one in checked if isinstance(one, ActionRequest)]
     )
-    cache = _ContextCache()
+    cache = _GangCache()
     return tuple(
         one
         if isinstance(one, RequestError)
@@ -83,7 +82,7 @@ def button_words(
 
     No query without such a Job, else some 8 for each gang.
     """
-    cache = _ContextCache()
+    cache = _GangCache()
     found: dict[ActionRequest, str] = {}
     for action_request, subject in subjects.items():
         if not isinstance(subject, Subject) or not _is_child(subject):
@@ -102,18 +101,18 @@ def _plan(
     viewer: Viewer,
     action_request: ActionRequest,
     subject: Subject | RequestError,
-    cache: _ContextCache,
+    cache: _GangCache,
     together: Mapping[str, frozenset[str]],
     now: datetime,
 ) -> Plan | RequestError:
     if isinstance(subject, RequestError):
         return subject
     cluster, chosen = subject.cluster, together.get(action_request.target.uid, frozenset())
-    context = cache.context_of(subject)
-    if context is None:
+    gang = cache.gang_of(subject)
+    if gang is None:
         return requests.not_found(action_request.target)
     levers = cache.levers_of(cluster, forced=action_request.forced)
-    found = plan(context, levers, action_request, by=viewer.name, action="", now=now, chosen=chosen)
+    found = plan(gang, levers, action_request, by=viewer.name, action="", now=now, chosen=chosen)
     if cluster.contact_at is not None and now - cluster.contact_at <= SILENT_AFTER:
         return found
     why_not = why_closed(cluster.name, cluster.contact_at, cluster.problem)

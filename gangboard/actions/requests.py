@@ -14,7 +14,7 @@ from gangboard.domain.action import ActionRequest, ActionTarget
 from gangboard.domain.hold import LONGEST_REASON, SHORTEST_REASON
 from gangboard.domain.owner import Owner
 from gangboard.plugins import registry
-from gangboard.store import action_context, actions
+from gangboard.store import actions, gang_objects
 from gangboard.store.access import Viewer
 from gangboard.store.models import Action, Cluster, Gang
 from gangboard.store.uid_lookups import Reference
@@ -232,7 +232,7 @@ def find_subjects(
         else:
             found[action_request] = Subject(cluster, None, owner)
             owners[_reference(cluster, owner)] = owner
-    gangs = action_context.find_gangs(owners, owners)
+    gangs = gang_objects.find_gangs(owners, owners)
     return {
         action_request: subject
         if isinstance(subject, RequestError)
@@ -249,7 +249,7 @@ def _stored_owners(
     viewer: Viewer, action_requests: Iterable[ActionRequest], clusters: Mapping[str, Cluster]
 ) -> dict[ActionRequest, Owner]:
     """Return the stored object with the name of each target, if the viewer may see its namespace."""
-    places: dict[str, dict[ActionRequest, action_context.Place]] = defaultdict(dict)
+    places: dict[str, dict[ActionRequest, gang_objects.Place]] = defaultdict(dict)
     for action_request in action_requests:
         target = action_request.target
         cluster = clusters.get(target.cluster)
@@ -259,7 +259,7 @@ def _stored_owners(
             places[kind.resource.key][action_request] = place
     found: dict[ActionRequest, Owner] = {}
     for resource, wanted in places.items():
-        objects = action_context.find_objects(resource, wanted.values())
+        objects = gang_objects.find_objects(resource, wanted.values())
         for action_request, place in wanted.items():
             if isinstance(owner := objects.get(place), Owner):
                 found[action_request] = owner

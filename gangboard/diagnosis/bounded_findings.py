@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -25,8 +25,8 @@ def bounded_finding(finding: Finding, namespace: str) -> Finding:
     Evidence from another namespace, or from none, is kept: its names are taken out by it for viewers who may
     not see them.
     """
-    is_long = len(finding.evidence) > MOST_EVIDENCE or any(
-        len(text) > MOST_CHARACTERS for text in _texts(finding)
+    is_long = (
+        len(finding.evidence) > MOST_EVIDENCE or max(map(len, _texts(finding))) > MOST_CHARACTERS
     )
     if not is_long:
         return finding
@@ -53,10 +53,8 @@ def _is_own(item: Evidence, namespace: str) -> bool:
     return item.source is None or item.source.namespace == namespace
 
 
-def _texts(finding: Finding) -> Iterator[str]:
-    yield finding.message
-    yield from finding.advice_texts
-    yield from (item.value for item in finding.evidence)
+def _texts(finding: Finding) -> list[str]:
+    return [finding.message, *finding.advice_texts, *[item.value for item in finding.evidence]]
 
 
 def cut_text(text: str) -> str:

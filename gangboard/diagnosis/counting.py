@@ -8,22 +8,23 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from gangboard.diagnosis.current_attempt import standing
 from gangboard.domain.owner import MOST_PODS, PodRequests
 from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.verdict import Members, UnitMemory
 from gangboard.facts.attempt_history import attempt_start
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.current_attempt import standing
+from gangboard.facts.gang import Gang
 from gangboard.facts.preemption import last_preemption
 from gangboard.facts.retry import fits_since
-from gangboard.facts.unit_counts import is_full, ready_count, succeeded
+from gangboard.facts.unit import Unit
+from gangboard.facts.unit_counts import ready_count
 
 _MEMORY_OF_GONE = timedelta(days=1)
 """A unit can go and come back under its name, as Jobs do in a restart of their JobSet."""
 
 
-def count_members(facts: GangFacts, units: Iterable[Unit]) -> Members:
+def count_members(gang: Gang, units: Iterable[Unit]) -> Members:
     """Return the counts of the current attempt.
 
     `created` and `scheduled` count each member once: a pod that was replaced is left out, one that
@@ -36,24 +37,29 @@ def count_members(facts: GangFacts, units: Iterable[Unit]) -> Members:
     created = scheduled = done = 0
     for unit in found:
         pods = standing(unit.pods, unit.jobs)
-        gone = max(0, succeeded(unit) - unit.succeeded) if unit.jobs else 0
+        gone = max(0, unit.succeeded - unit.succeeded_pods) if unit.jobs else 0
         created += len(pods) + gone
-        scheduled += gone + sum(
-            pod.is_placed
-            and pod.phase != "Failed"
-            and (pod.phase == "Succeeded" or not pod.is_terminating)
-            for pod in pods
+        scheduled += gone + len(
+            [
+                pod
+                for pod in pods
+                if pod.node
+                and (
+                    pod.phase == "Succeeded"
+                    or (pod.phase != "Failed" and pod.meta.deleting_since is None)
+                )
+            ]
         )
-        done += succeeded(unit)
+        done += unit.succeeded
     return Members(
-        desired=min(max(facts.owner.desired, sum(unit.desired for unit in found)), MOST_PODS),
+        desired=min(max(gang.owner.desired, sum([unit.desired for unit in found])), MOST_PODS),
         quorum=min(sum(quorums), MOST_PODS) if quorums else None,
         created=created,
         scheduled=scheduled,
-        ready=sum(len(unit.ready) for unit in found),
+        ready=sum([len(unit.ready) for unit in found]),
         succeeded=done,
-        failed=sum(pod.phase == "Failed" for unit in found for pod in unit.pods),
-        held=min(sum(unit.held for unit in found), MOST_PODS),
+        failed=len([pod for unit in found for pod in unit.pods if pod.phase == "Failed"]),
+        held=min(sum([unit.held for unit in found]), MOST_PODS),
     )
 
 
@@ -66,9 +72,9 @@ def total_requests(pod_requests: Iterable[PodRequests]) -> dict[str, Decimal]:
     return {resource: total[resource] for resource in sorted(total)}
 
 
-def request_texts(facts: GangFacts) -> dict[str, str]:
+def request_texts(gang: Gang) -> dict[str, str]:
     """Return what all desired pods of a gang ask for, as decimal strings in base units."""
-    total = total_requests(facts.owner.pod_requests)
+    total = total_requests(gang.owner.pod_requests)
     return {resource: decimal_text(amount) for resource, amount in total.items()}
 
 
@@ -93,25 +99,25 @@ def weight(unit: Unit) -> tuple[Decimal, Decimal]:
     return accelerators, total.get("cpu", Decimal())
 
 
-def remember(facts: GangFacts, units: Iterable[Unit]) -> dict[str, UnitMemory]:
+def remember(gang: Gang, units: Iterable[Unit]) -> dict[str, UnitMemory]:
     """Return what is to be remembered of each unit, by name.
 
     While something needed cannot be looked at nothing new is learnt. A unit that is gone is
     remembered for a day.
     """
-    if facts.unobserved:
-        return dict(facts.memory)
-    kept = {name: memory for name, memory in facts.memory.items() if _is_fresh(memory, facts)}
-    return {**kept, **{unit.name: _remember_unit(unit, facts.memory) for unit in units}}
+    if gang.unobserved:
+        return dict(gang.memory)
+    kept = {name: memory for name, memory in gang.memory.items() if _is_fresh(memory, gang)}
+    return {**kept, **{unit.name: _remember_unit(unit, gang.memory) for unit in units}}
 
 
 def _remember_unit(unit: Unit, before: Mapping[str, UnitMemory]) -> UnitMemory:
     old = before.get(unit.name, UnitMemory())
     created = len(unit.current)
     is_same = old.created_since is not None and old.created == created
-    there = ready_count(unit) + succeeded(unit)
+    there = ready_count(unit) + unit.succeeded
     runs = bool(unit.ready) and there >= unit.needed
-    is_at_size = bool(unit.ready) and is_full(unit)
+    is_at_size = bool(unit.ready) and unit.is_full
     taken = last_preemption(unit)
     return replace(
         old,
@@ -135,7 +141,7 @@ def _fits_since(unit: Unit, old: UnitMemory) -> datetime | None:
     return old.fits_since if is_hidden else fits_since(unit)
 
 
-def _is_fresh(memory: UnitMemory, facts: GangFacts) -> bool:
+def _is_fresh(memory: UnitMemory, gang: Gang) -> bool:
     times = (memory.created_since, memory.whole_at, memory.reached_size_at)
     newest = max((time for time in times if time is not None), default=None)
-    return newest is not None and facts.now - newest < _MEMORY_OF_GONE
+    return newest is not None and gang.now - newest < _MEMORY_OF_GONE

@@ -8,7 +8,6 @@ from datetime import datetime
 
 from gangboard.diagnosis.bounded_findings import findings_of_jobs, first_findings
 from gangboard.diagnosis.counting import count_members, remember, request_texts, weight
-from gangboard.diagnosis.current_attempt import natural
 from gangboard.diagnosis.gang_mode import gang_mode_of, group_domains
 from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.job_states import job_states, member_states
@@ -21,14 +20,16 @@ from gangboard.diagnosis.unit_findings import (
     asides,
     evaluate_unit,
     first,
+    rules_for,
     with_placing,
 )
 from gangboard.diagnosis.units_placed_together import merge_units_placed_together
 from gangboard.domain.health import Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueCode
+from gangboard.domain.text import natural
 from gangboard.domain.verdict import Finding, Verdict
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
 from gangboard.facts.job_holds import idle_holds
 from gangboard.facts.retry import retry_due
 from gangboard.placement.unit_placement import fit_rows, placing_of
@@ -42,7 +43,7 @@ _OF_THE_GANG = frozenset(
 )
 
 
-def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing_of) -> Verdict:
+def assess(gang: Gang, *, arithmetic: Arithmetic = placing_of) -> Verdict:
     """Return the verdict on a gang, with everything that explains it.
 
     The first gang rule that finds something decides. Otherwise each unit gets the first override
@@ -52,23 +53,23 @@ def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing_of) -> Verdict:
     that one object places together. A rule that crashes is a finding `not-observed`; the others are asked
     all the same. `arithmetic` can be another way to the same answers, to compare them.
     """
-    parts = units(facts)
+    parts = units(gang)
     crashes: list[Finding] = []
-    decided = first(reasons.gang_rules(), facts, crashes)
+    decided = first(reasons.gang_rules(), gang, crashes)
     if decided is None:
         parts = tuple(with_placing(unit, arithmetic, crashes) for unit in parts)
-    unit_findings = (
-        [UnitFinding(decided)] if decided else [evaluate_unit(unit, crashes) for unit in parts]
-    )
+    judged = [] if decided else [(unit, rules_for(unit)) for unit in parts]
+    unit_findings = [UnitFinding(decided)] if decided else []
+    unit_findings += [evaluate_unit(unit, rules, crashes) for unit, rules in judged]
     by_unit = {one.unit.name: one.finding for one in unit_findings if one.unit is not None}
-    beside = [] if decided else [found for unit in parts for found in asides(unit, crashes)]
-    unit_findings, whole = merge_waiting_workers(facts, unit_findings, arithmetic, crashes)
-    unit_findings, bundles = merge_units_placed_together(facts, unit_findings, arithmetic, crashes)
+    beside = [found for unit, rules in judged for found in asides(unit, rules, crashes)]
+    unit_findings, whole = merge_waiting_workers(gang, unit_findings, arithmetic, crashes)
+    unit_findings, bundles = merge_units_placed_together(gang, unit_findings, arithmetic, crashes)
     wholes = (*bundles, *((whole,) if whole is not None else ()))
     unit_findings += [UnitFinding(crash) for crash in crashes]
-    ranked = sorted(_tell_running_together(facts, unit_findings, len(parts)), key=_rank)
+    ranked = sorted(_tell_running_together(gang, unit_findings, len(parts)), key=_rank)
     found = _with_idle_holds(
-        facts,
+        gang,
         _without_repeats(
             [
                 finding
@@ -80,29 +81,29 @@ def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing_of) -> Verdict:
     )
     findings = first_findings(found)
     dues = (*(finding.recheck_at for finding in found), *map(retry_due, parts))
-    restarts, max_restarts = _restarts(facts.owner)
+    restarts, max_restarts = _restarts(gang.owner)
     return Verdict(
         finding=findings[0],
         findings=findings,
-        members=count_members(facts, parts),
-        requests=request_texts(facts),
-        jobs=job_states(facts, parts, findings_of_jobs(by_unit, found, findings)),
-        pods=member_states(facts),
-        groups=tuple(dict.fromkeys(group.meta.ref for group in (*facts.workloads, *facts.groups))),
+        members=count_members(gang, parts),
+        requests=request_texts(gang),
+        jobs=job_states(gang, parts, findings_of_jobs(by_unit, found, findings)),
+        pods=member_states(gang),
+        groups=tuple(dict.fromkeys(group.meta.ref for group in (*gang.workloads, *gang.groups))),
         recheck_at=min((due for due in dues if due is not None), default=None),
-        memory=remember(facts, parts),
-        priority=_priority(facts),
-        priority_value=_priority_value(facts),
+        memory=remember(gang, parts),
+        priority=_priority(gang),
+        priority_value=_priority_value(gang),
         restarts=restarts,
         max_restarts=max_restarts,
         fit=tuple(row for unit in fit_table_units(parts, wholes) for row in fit_rows(unit)),
-        gang_mode=gang_mode_of(facts, parts),
-        domains=group_domains(facts),
+        gang_mode=gang_mode_of(gang, parts),
+        domains=group_domains(gang),
     )
 
 
 def _tell_running_together(
-    facts: GangFacts, unit_findings: list[UnitFinding], total: int
+    gang: Gang, unit_findings: list[UnitFinding], total: int
 ) -> list[UnitFinding]:
     """Return the unit findings with one for all units that run."""
     running = [
@@ -113,7 +114,7 @@ def _tell_running_together(
     if not running:
         return unit_findings
     rest = [one for one in unit_findings if one.finding.code != RUNNING or one.behind]
-    return [*rest, UnitFinding(running_finding(facts, running, total))]
+    return [*rest, UnitFinding(running_finding(gang, running, total))]
 
 
 def _rank(
@@ -142,9 +143,9 @@ def _without_repeats(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(found.values())
 
 
-def _with_idle_holds(facts: GangFacts, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+def _with_idle_holds(gang: Gang, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Return the findings, the first with a word about Holds that keep nothing: a Job runs on."""
-    idle = () if facts.owner.finish is not None else idle_holds(facts)
+    idle = () if gang.owner.finish is not None else idle_holds(gang)
     if not idle:
         return findings
     first, *others = findings
@@ -164,21 +165,21 @@ def _restarts(owner: Owner) -> tuple[int, int | None]:
     return owner.counted_restarts, owner.max_restarts
 
 
-def _priority(facts: GangFacts) -> str:
+def _priority(gang: Gang) -> str:
     """Return the class of the owner, else of all pods, else their number where they have one.
 
     0 is what the API server fills in where nobody asked for a priority.
     """
-    classes = {pod.priority_class for pod in facts.pods}
-    if facts.owner.priority_class:
-        return facts.owner.priority_class
+    classes = {pod.priority_class for pod in gang.pods}
+    if gang.owner.priority_class:
+        return gang.owner.priority_class
     if any(classes):
         return classes.pop() if len(classes) == 1 else ""
-    values = {pod.priority for pod in facts.pods}
+    values = {pod.priority for pod in gang.pods}
     value = values.pop() if len(values) == 1 else None
     return str(value) if value else ""
 
 
-def _priority_value(facts: GangFacts) -> int | None:
+def _priority_value(gang: Gang) -> int | None:
     """Return the highest `spec.priority` of the pods, which the API server fills in from the class."""
-    return max((pod.priority for pod in facts.pods if pod.priority is not None), default=None)
+    return max([pod.priority for pod in gang.pods if pod.priority is not None], default=None)

@@ -14,7 +14,8 @@ from gangboard.domain.owner import GangForm, Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, is_or_are, names
 from gangboard.domain.verdict import GangMode
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.gang import Gang
+from gangboard.facts.unit import Unit
 
 LABELS: Mapping[str, str] = {
     GangForm.WHOLE: "One gang",
@@ -29,35 +30,35 @@ _TOLD = 3
 """Gangs that are told one by one."""
 
 
-def gang_mode_of(facts: GangFacts, units: Sequence[Unit]) -> GangMode | None:
+def gang_mode_of(gang: Gang, units: Sequence[Unit]) -> GangMode | None:
     """Return how the pods of the Jobs of an owner are grouped; None where it makes no Jobs."""
-    if not facts.owner.roles or not facts.jobs:
+    if not gang.owner.roles or not gang.jobs:
         return None
-    mode, reason = _observed(facts, units)
-    request = facts.owner.gang_request
+    mode, reason = _observed(gang, units)
+    request = gang.owner.gang_request
     asked = request.form if request is not None else None
-    role = _role_word(facts)
+    role = _role_word(gang)
     return GangMode(
         mode=mode,
         label=f"A gang per {role}" if mode == GangForm.PER_ROLE else LABELS[mode],
         reason=reason,
         asked=request.words if request is not None else "",
-        differs=asked is not None and mode != "unknown" and not _is_alike(facts, asked, mode),
+        differs=asked is not None and mode != "unknown" and not _is_alike(gang, asked, mode),
     )
 
 
-def _observed(facts: GangFacts, units: Sequence[Unit]) -> tuple[str, str]:
-    if facts.groups_unobserved:
+def _observed(gang: Gang, units: Sequence[Unit]) -> tuple[str, str]:
+    if gang.cluster.groups_unobserved:
         return "unknown", "PodGroups cannot be read, so how its pods are grouped is not known."
     gangs = [unit for unit in units if _is_gang(unit) and unit.jobs]
     if not gangs:
-        return _without_gang(facts, units)
+        return _without_gang(gang, units)
     loose = [unit for unit in units if not _is_gang(unit) and (unit.jobs or unit.missing_jobs)]
     if len(gangs) == 1 and not loose:
         return GangForm.WHOLE, f"All its Jobs are one gang of {_amount(gangs[0])}."
     if not loose and _are_roles(gangs):
         each = names(map(_sized, gangs))
-        return GangForm.PER_ROLE, f"Each {_role_word(facts)} is a gang of its own: {each}."
+        return GangForm.PER_ROLE, f"Each {_role_word(gang)} is a gang of its own: {each}."
     if not loose and all(len(unit.jobs) == 1 for unit in gangs):
         sizes = {_amount(unit) for unit in gangs}
         each = f" ({sizes.pop()})" if len(sizes) == 1 else ""
@@ -70,8 +71,8 @@ def _observed(facts: GangFacts, units: Sequence[Unit]) -> tuple[str, str]:
     return GangForm.CUSTOM, f"{count(len(gangs), 'gang')}: {'; '.join(told)}."
 
 
-def _without_gang(facts: GangFacts, units: Sequence[Unit]) -> tuple[str, str]:
-    if not facts.pods:
+def _without_gang(gang: Gang, units: Sequence[Unit]) -> tuple[str, str]:
+    if not gang.pods:
         return "unknown", "It has no gang and no pods now."
     if missing := next((u.group_name for u in units if u.group_name and u.group is None), ""):
         return "unknown", f"Its pods name group {missing}, which does not exist."
@@ -97,17 +98,17 @@ def _are_roles(gangs: Sequence[Unit]) -> bool:
     return not made_by_jobs and len(set(found)) == len(found) == len(gangs)
 
 
-def _is_alike(facts: GangFacts, asked: GangForm, mode: str) -> bool:
+def _is_alike(gang: Gang, asked: GangForm, mode: str) -> bool:
     """Whether what is there is what was asked for: of one role, or of one Job, several modes are the same."""
     if asked == mode or asked is GangForm.CUSTOM:
         return True
     if mode == GangForm.WHOLE and asked is GangForm.PER_ROLE:
-        return len(facts.owner.roles) == 1
+        return len(gang.owner.roles) == 1
     if mode == GangForm.WHOLE:
-        return asked is GangForm.PER_JOB and len(facts.jobs) == 1
+        return asked is GangForm.PER_JOB and len(gang.jobs) == 1
     return (
         mode in (GangForm.PER_ROLE, GangForm.PER_JOB)
-        and all(role.replicas == 1 for role in facts.owner.roles)
+        and all(role.replicas == 1 for role in gang.owner.roles)
         and asked in (GangForm.PER_ROLE, GangForm.PER_JOB)
     )
 
@@ -130,27 +131,31 @@ def _roles(unit: Unit) -> str:
     return names(found) or names(role.name for role in unit.roles) or unit.name
 
 
-def _role_word(facts: GangFacts) -> str:
+def _role_word(gang: Gang) -> str:
     """Return what a role is called by the lowest owner that has a word for it."""
-    makers: Iterable[Owner] = reversed(facts.makers)
-    words = (facts.traits_of(owner.meta.ref).role for owner in makers)
+    makers: Iterable[Owner] = reversed(gang.makers)
+    words = (gang.traits_of(owner.meta.ref).role for owner in makers)
     return next((word for word in words if word), "role")
 
 
-def group_domains(facts: GangFacts) -> dict[str, dict[str, str]]:
+def group_domains(gang: Gang) -> dict[str, dict[str, str]]:
     """Return uid of a group → topology key → the domain that its placed pods are in.
 
     Several domains where its pods are in several; nothing of a group without a pod on a known node.
     """
-    if not any(group.topology_keys for group in facts.groups):
+    if not any(group.topology_keys for group in gang.groups):
         return {}
     pods_of: dict[str, list[Pod]] = defaultdict(list)
-    for pod in facts.pods:
+    for pod in gang.pods:
         if pod.is_live:
             pods_of[pod.group_name].append(pod)
     found: dict[str, dict[str, str]] = {}
-    for group in facts.groups:
-        nodes = [facts.nodes[pod.node] for pod in pods_of[group.name] if pod.node in facts.nodes]
+    for group in gang.groups:
+        nodes = [
+            gang.cluster.nodes[pod.node]
+            for pod in pods_of[group.name]
+            if pod.node in gang.cluster.nodes
+        ]
         domains = {
             key: names(values)
             for key in group.topology_keys

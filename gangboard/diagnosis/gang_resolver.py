@@ -9,14 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
-from gangboard.diagnosis.object_links import (
-    COMPOSITE,
-    WORKLOAD,
-    GroupLink,
-    ObjectLinks,
-    Place,
-    PodLink,
-)
+from gangboard.diagnosis.object_links import GroupLink, ObjectLinks, Place, PodLink
+from gangboard.facts.workload_entries import COMPOSITE, WORKLOAD
 
 _PLACEHOLDERS = 20
 """Placeholders without a node that are read per gang, to find out why they wait."""

@@ -12,17 +12,17 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from gangboard.diagnosis.bare_objects import group_size, loose_groups, pods_by_group
-from gangboard.diagnosis.current_attempt import natural, pods_by_job
-from gangboard.diagnosis.object_links import COMPOSITE, POD_GROUP, WORKLOAD
-from gangboard.diagnosis.workload_entries import takes_pods
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
+from gangboard.domain.text import natural
 from gangboard.domain.verdict import UnitMemory
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.bare_objects import group_size, loose_groups, pods_by_group
+from gangboard.facts.gang import Gang
 from gangboard.facts.replicas import name_of_several
+from gangboard.facts.unit import Unit
+from gangboard.facts.workload_entries import COMPOSITE, POD_GROUP, WORKLOAD, takes_pods
 from gangboard.plugins import registry
 
 MOST_APART = 64
@@ -44,56 +44,55 @@ class _Share:
     """Pods that the owner makes itself for these roles."""
 
 
-def units(facts: GangFacts) -> tuple[Unit, ...]:
+def units(gang: Gang) -> tuple[Unit, ...]:
     """Return the units of a gang, at least one, each with another name."""
-    return _with_events(facts, _unique(_Division(facts).units()))
+    return _with_events(gang, _unique(_Division(gang).units()))
 
 
 class _Division:
     """Deals Jobs, pods and roles out to groups, Jobs and roles."""
 
-    def __init__(self, facts: GangFacts) -> None:
-        self._facts = facts
-        self._groups = {group.name: group for group in facts.groups if takes_pods(group)}
+    def __init__(self, gang: Gang) -> None:
+        self._gang = gang
+        self._groups = {group.name: group for group in gang.groups if takes_pods(group)}
         self._made_by = {
             maker.uid: name
             for name, group in reversed(self._groups.items())
             if (maker := _maker(group)) is not None
         }
-        self._pods_of = pods_by_job(facts.pods, facts.jobs)
-        self._foreign_pods = pods_by_group(facts.foreign_pods)
-        self._loose = loose_groups(facts.groups, (*facts.pods, *facts.foreign_pods))
-        self._roles = {role.name: role for role in facts.owner.roles}
+        self._pods_of = gang.pods_by_job
+        self._foreign_pods = pods_by_group(gang.foreign_pods)
+        self._loose = loose_groups(gang.groups, (*gang.pods, *gang.foreign_pods))
+        self._roles = {role.name: role for role in gang.owner.roles}
         self._role_of_child = {
-            name: role.name for role in facts.owner.roles for name in role.child_names
+            name: role.name for role in gang.owner.roles for name in role.child_names
         }
-        self._made = {job.meta.ref.name for job in facts.jobs}
+        self._made = {job.meta.ref.name for job in gang.jobs}
         self._jobs_of: dict[str, list[Owner]] = defaultdict(list)
-        for job in facts.jobs:
+        for job in gang.jobs:
             self._jobs_of[self._role_name(job)].append(job)
         self._by_template: dict[str, list[str]] = defaultdict(list)
         for name, group in self._groups.items():
             self._by_template[group.template_name].append(name)
         self._only_group = self._group_of_owner()
-        self._group_of = {job.meta.ref.uid: self._group_of_job(job) for job in facts.jobs}
+        self._group_of = {job.meta.ref.uid: self._group_of_job(job) for job in gang.jobs}
         self._in_group: dict[str, _Share] = defaultdict(_Share)
         self._in_job: dict[str, _Share] = {}
         self._in_role: dict[str, _Share] = {}
         self._rest: list[Pod] = []
-        ref = facts.owner.meta.ref
+        ref = gang.owner.meta.ref
         kind = registry.owner_kind(ref.group, ref.kind)
         self._role_of = kind.role_of if kind and kind.overrides("role_of") else None
         self._group_by_pods = self._groups_of_roles()
 
     def units(self) -> Iterator[Unit]:
         """Yield groups, then Jobs, missing Jobs of roles, and the owner's own pods."""
-        for job in self._facts.jobs:
+        for job in self._gang.jobs:
             self._deal_job(job)
-        for role in self._facts.owner.roles:
+        for role in self._gang.owner.roles:
             self._deal_role(role)
-        for pod in self._facts.pods:
-            self._deal_pod(pod)
-        if self._facts.owner.meta.ref.kind in (POD_GROUP, COMPOSITE, WORKLOAD):
+        self._deal_pods()
+        if self._gang.owner.meta.ref.kind in (POD_GROUP, COMPOSITE, WORKLOAD):
             for name in self._groups.keys() - self._loose:
                 self._in_group.setdefault(name, _Share())  # also without pods
         groups = {name: self._in_group[name] for name in sorted(self._in_group, key=natural)}
@@ -121,7 +120,7 @@ class _Division:
 
         Planned for JobSet v0.13 (`spec.scheduling: {}`): until pods exist, nothing else tells.
         """
-        makers = {one.meta.ref.uid for one in self._facts.makers if not one.meta.ref.is_job}
+        makers = {one.meta.ref.uid for one in self._gang.makers if not one.meta.ref.is_job}
         made = [
             name
             for name, group in self._groups.items()
@@ -137,7 +136,10 @@ class _Division:
         """
         pods = self._pods_of[job.meta.ref.uid]
         if pods:
-            names = Counter(name for pod in pods if (name := self._group_named(pod)))
+            named = [pod for pod in pods if pod.group_name]
+            if not named:
+                return ""
+            names = Counter(name for pod in named if (name := self._group_named(pod)))
             return max(names, key=lambda name: (names[name], name), default="")
         if job.group_name:
             return job.group_name
@@ -168,7 +170,7 @@ class _Division:
     def _groups_of_roles(self) -> dict[str, str]:
         """Return role → the group that most of its pods name, or none, of roles without Jobs that have pods."""
         found: dict[str, Counter[str]] = defaultdict(Counter)
-        for pod in self._facts.pods if self._role_of is not None else ():
+        for pod in self._gang.pods if self._role_of is not None else ():
             if self._role_of is not None:
                 found[self._role_of(pod)][self._group_named(pod)] += 1
         return {
@@ -180,7 +182,9 @@ class _Division:
 
     def _deal_job(self, job: Owner) -> None:
         name = self._group_of[job.meta.ref.uid]
-        share = self._in_group[name] if name else self._in_job.setdefault(_uid(job), _Share())
+        share = (
+            self._in_group[name] if name else self._in_job.setdefault(job.meta.ref.uid, _Share())
+        )
         share.jobs.append(job)
         role = self._roles.get(self._role_name(job))
         if role is not None:
@@ -209,20 +213,21 @@ class _Division:
         """Whether the owner makes the pods of a role itself, without Jobs."""
         return self._role_of is not None and not role.child_names
 
-    def _deal_pod(self, pod: Pod) -> None:
-        controller = pod.meta.controller
-        job = self._group_of.get(controller.uid) if controller is not None else None
-        group = self._group_named(pod)
-        if group:
-            self._in_group[group].pods.append(pod)
-        elif job:
-            self._in_group[job].pods.append(pod)
-        elif job is not None and controller is not None:
-            self._in_job[controller.uid].pods.append(pod)
-        else:
-            role = self._role_of(pod) if self._role_of is not None else ""
-            share = self._in_role.get(role)
-            (self._rest if share is None else share.pods).append(pod)
+    def _deal_pods(self) -> None:
+        for pod in self._gang.pods:
+            controller = pod.meta.controller
+            job = self._group_of.get(controller.uid) if controller is not None else None
+            group = pod.group_name and self._group_named(pod)
+            if group:
+                self._in_group[group].pods.append(pod)
+            elif job:
+                self._in_group[job].pods.append(pod)
+            elif job is not None and controller is not None:
+                self._in_job[controller.uid].pods.append(pod)
+            else:
+                role = self._role_of(pod) if self._role_of is not None else ""
+                share = self._in_role.get(role)
+                (self._rest if share is None else share.pods).append(pod)
 
     # Units
 
@@ -249,7 +254,7 @@ class _Division:
             return max(0, len(bare) - share.own)
         if share.jobs or share.missing:
             return len(bare)
-        owner = self._facts.owner
+        owner = self._gang.owner
         if len(self._in_group) == 1 and not self._in_job and not self._in_role:
             return max(0, owner.desired - len(self._rest))
         if group is None or owner.meta.ref.kind not in (COMPOSITE, WORKLOAD):
@@ -258,7 +263,7 @@ class _Division:
         return group_size(group, own, self._foreign_pods.get(group.name, []))
 
     def _pods_without_job(self, share: _Share) -> list[Pod]:
-        jobs = {_uid(job) for job in share.jobs}
+        jobs = {job.meta.ref.uid for job in share.jobs}
         return [
             pod
             for pod in share.pods
@@ -277,27 +282,27 @@ class _Division:
 
     def _owner_unit(self, others: list[Unit]) -> Unit:
         """Return the unit of what the owner makes without a Job or group in between."""
-        owner = self._facts.owner
+        owner = self._gang.owner
         rest = owner.desired - sum(unit.desired for unit in others)
         unit = self._unit(owner.meta.ref.name, owner.meta.ref.kind, _Share(pods=self._rest))
         desired = max(rest, len(self._rest)) if others else owner.desired
         return replace(unit, desired=desired)
 
     def _unit(self, name: str, noun: str, share: _Share) -> Unit:
-        suspended = () if self._facts.owner.suspended else map(_held, share.jobs)
+        suspended = () if self._gang.owner.suspended else share.jobs
         return Unit(
-            facts=self._facts,
+            gang=self._gang,
             name=name,
             noun=noun,
-            desired=sum(job.desired for job in share.jobs)
-            + sum(role.pods for _, role in share.missing)
+            desired=sum([job.desired for job in share.jobs])
+            + sum([role.pods for _, role in share.missing])
             + share.own,
             quorum=None,
             jobs=tuple(share.jobs),
             roles=tuple(share.roles.values()),
             pods=tuple(share.pods),
-            held=sum(suspended),
-            missing_jobs=tuple(name for name, _ in share.missing),
+            held=sum([job.desired for job in suspended if job.suspended and job.finish is None]),
+            missing_jobs=tuple([name for name, _ in share.missing]),
         )
 
 
@@ -329,14 +334,6 @@ def _maker(group: Group) -> Controller | None:
     return group.meta.controller if group.entry is None else None
 
 
-def _uid(job: Owner) -> str:
-    return job.meta.ref.uid
-
-
-def _held(job: Owner) -> int:
-    return job.desired if job.suspended and job.finish is None else 0
-
-
 def _unique(found: Iterable[Unit]) -> list[Unit]:
     """Return the units, a name that is taken replaced by that of the group, or numbered."""
     taken: dict[str, Unit] = {}
@@ -351,24 +348,24 @@ def _unique(found: Iterable[Unit]) -> list[Unit]:
     return list(taken.values())
 
 
-def _with_events(facts: GangFacts, found: list[Unit]) -> tuple[Unit, ...]:
+def _with_events(gang: Gang, found: list[Unit]) -> tuple[Unit, ...]:
     """Return the units with their memory and the events about them or about no unit in particular."""
     unit_of: dict[str, str] = {}
     for unit in found:
         things = (*unit.jobs, *unit.pods, *((unit.group,) if unit.group is not None else ()))
-        unit_of.update(dict.fromkeys((thing.meta.ref.uid for thing in things), unit.name))
-    unit_of.pop(facts.owner.meta.ref.uid, None)
+        unit_of.update(dict.fromkeys([thing.meta.ref.uid for thing in things], unit.name))
+    unit_of.pop(gang.owner.meta.ref.uid, None)
     by_unit: dict[str, list[int]] = defaultdict(list)
-    for number, event in enumerate(facts.events):
+    for number, event in enumerate(gang.events):
         by_unit[unit_of.get(event.regarding.uid, "")].append(number)
     of_all = by_unit.get("", [])
     return tuple(
         replace(
             unit,
             events=tuple(
-                facts.events[number] for number in sorted((*of_all, *by_unit.get(unit.name, ())))
+                gang.events[number] for number in sorted((*of_all, *by_unit.get(unit.name, ())))
             ),
-            memory=facts.memory.get(unit.name, UnitMemory()),
+            memory=gang.memory.get(unit.name, UnitMemory()),
         )
         for unit in found
     )

@@ -5,52 +5,55 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from gangboard.diagnosis.current_attempt import natural, pods_by_job, standing
 from gangboard.diagnosis.scheduling_mode import GroupIndex, scheduling_of
 from gangboard.domain.health import Health
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Container, Pod
+from gangboard.domain.text import natural
 from gangboard.domain.verdict import NOT_STARTING, Finding, JobState, MemberState
-from gangboard.facts.gang import GangFacts, Unit
-from gangboard.facts.job_holds import hold_of, holds_by_job, is_held
+from gangboard.facts.current_attempt import standing
+from gangboard.facts.gang import Gang
+from gangboard.facts.job_holds import is_held
+from gangboard.facts.unit import Unit
 from gangboard.plugins import registry
 
+_READY = (Health.RUNNING, "ready", "")
+"""State, label and reason of a pod that runs and is ready."""
 # What a container waits for in every ordinary start.
 _ORDINARY = frozenset({"", "ContainerCreating", "PodInitializing"})
 
 
 def job_states(
-    facts: GangFacts, units: Iterable[Unit], findings: Mapping[str, Finding]
+    gang: Gang, units: Iterable[Unit], findings: Mapping[str, Finding]
 ) -> tuple[JobState, ...]:
     """Return the state of each Job, in the order of the facts; `findings` are by unit name."""
     unit_of = {job.meta.ref.uid: unit.name for unit in units for job in unit.jobs}
-    pods = pods_by_job(facts.pods, facts.jobs)
-    holds, groups = holds_by_job(facts.holds), GroupIndex(facts.groups)
+    groups = GroupIndex(gang.groups)
     return tuple(
         _job_state(
-            facts,
+            gang,
             groups,
             job,
-            pods[job.meta.ref.uid],
+            gang.pods_by_job[job.meta.ref.uid],
             findings.get(unit_of[job.meta.ref.uid]),
-            hold_of(job, holds),
+            gang.hold_of(job),
         )
-        for job in facts.jobs
+        for job in gang.jobs
     )
 
 
 def _job_state(
-    facts: GangFacts,
+    gang: Gang,
     groups: GroupIndex,
     job: Owner,
     pods: tuple[Pod, ...],
     finding: Finding | None,
     hold: Hold | None,
 ) -> JobState:
-    nodes = {pod.node for pod in pods if pod.is_live and pod.is_placed}
-    queue = facts.queue_statuses[job.meta.ref.uid]
-    has_own_entry = bool(queue.entries) and not queue.by_owner and job is not facts.owner
+    nodes = {pod.node for pod in pods if pod.node and pod.phase not in ("Succeeded", "Failed")}
+    queue = gang.queue_statuses[job.meta.ref.uid]
+    has_own_entry = bool(queue.entries) and not queue.by_owner and job is not gang.owner
     return JobState(
         ref=job.meta.ref,
         generation=job.meta.generation,
@@ -60,10 +63,10 @@ def _job_state(
         finished=job.finish.outcome.value if job.finish is not None else "",
         desired=job.desired,
         created=len(standing(pods, (job,))),
-        ready=sum(pod.is_ready for pod in pods),
+        ready=len([pod for pod in pods if pod.meta.ref.uid in gang.ready_pods]),
         nodes=tuple(sorted(nodes, key=natural)),
-        restarts=facts.owner.job_restarts.get(job.meta.ref.name, 0) or job.retries,
-        scheduling=scheduling_of(facts, job, pods, groups),
+        restarts=gang.owner.job_restarts.get(job.meta.ref.name, 0) or job.retries,
+        scheduling=scheduling_of(gang, job, pods, groups),
         finding=finding,
         hold=hold.meta.ref.name if hold else "",
         held_since=hold.meta.created_at if hold else None,
@@ -75,50 +78,56 @@ def _job_state(
     )
 
 
-def member_states(facts: GangFacts) -> tuple[MemberState, ...]:
+def member_states(gang: Gang) -> tuple[MemberState, ...]:
     """Return the state of each pod, in the order of the facts."""
-    jobs = {job.meta.ref.uid: job.meta.ref.name for job in facts.jobs}
-    stays = {pod.meta.ref.uid for pod in standing(facts.pods, facts.jobs)}
-    ref = facts.owner.meta.ref
+    jobs = {job.meta.ref.uid: job.meta.ref.name for job in gang.jobs}
+    stays = {pod.meta.ref.uid for pod in standing(gang.pods, gang.jobs)}
+    ref = gang.owner.meta.ref
     kind = registry.owner_kind(ref.group, ref.kind)
     role_of = kind.role_of if kind and kind.overrides("role_of") else None
-    return tuple(
-        MemberState(
-            ref=pod.meta.ref,
-            job=jobs.get(pod.meta.controller.uid, "") if pod.meta.controller is not None else "",
-            node=pod.node,
-            state=state,
-            label=label if pod.meta.ref.uid in stays else f"{label}, replaced",
-            reason=reason,
-            group=pod.group_name,
-            part=role_of(pod) if role_of is not None else "",
-            since=_since(pod),
-            restarts=sum(container.restarts for container in pod.containers),
-            container=worst.name if worst is not None else "",
-            exit_code=_exit_code(worst) if worst is not None else None,
+    states: list[MemberState] = []
+    for pod in gang.pods:
+        meta, is_ready = pod.meta, pod.meta.ref.uid in gang.ready_pods
+        state, label, reason = _READY if is_ready else _member(gang, pod)
+        notable = [
+            one
+            for one in pod.containers
+            if one.restarts or one.exit_code or one.last_reason or one.state == "waiting"
+        ]
+        worst = _worst_container(notable) if notable else None
+        states.append(
+            MemberState(
+                ref=meta.ref,
+                job=jobs.get(meta.controller.uid, "") if meta.controller is not None else "",
+                node=pod.node,
+                state=state,
+                label=label if meta.ref.uid in stays else f"{label}, replaced",
+                reason=reason,
+                group=pod.group_name,
+                part=role_of(pod) if role_of is not None else "",
+                since=pod.ready.since if is_ready and pod.ready is not None else _since(pod),
+                restarts=sum([one.restarts for one in notable]) if notable else 0,
+                container=worst.name if worst is not None else "",
+                exit_code=_exit_code(worst) if worst is not None else None,
+            )
         )
-        for pod in facts.pods
-        for state, label, reason in (_member(facts, pod),)
-        for worst in (_worst_container(pod) if pod.containers else None,)
-    )
+    return tuple(states)
 
 
-def _member(facts: GangFacts, pod: Pod) -> tuple[Health, str, str]:
-    """Return state, word and reason of one pod."""
+def _member(gang: Gang, pod: Pod) -> tuple[Health, str, str]:
+    """Return state, word and reason of a pod that is not ready."""
     if pod.phase == "Succeeded":
         return Health.SUCCEEDED, "succeeded", ""
     if pod.phase == "Failed":
         return Health.FAILED, "failed", pod.reason or _exit_reason(pod)
-    if pod.is_terminating:
+    if pod.meta.deleting_since is not None:
         why = pod.disruption.reason if pod.disruption is not None else ""
         return Health.DEGRADED, "terminating", why
-    if not pod.is_placed:
+    if not pod.node:
         return _unplaced(pod)
-    node = facts.nodes.get(pod.node)
-    if not pod.is_ready and node is not None and not node.is_ready and facts.nodes_known:
+    node = gang.cluster.nodes.get(pod.node)
+    if node is not None and not node.is_ready and gang.cluster.nodes_known:
         return Health.DEGRADED, "node not ready", pod.node
-    if pod.is_ready:
-        return Health.RUNNING, "ready", ""
     for container in pod.containers:
         if _is_stuck(container):
             return Health.DEGRADED, NOT_STARTING, container.reason
@@ -149,10 +158,10 @@ def _since(pod: Pod) -> datetime | None:
     return max(told) if told else pod.meta.created_at
 
 
-def _worst_container(pod: Pod) -> Container | None:
+def _worst_container(containers: Iterable[Container]) -> Container | None:
     """Return the container that ended with an error or does not come up; None without one."""
     return max(
-        (one for one in pod.containers if one.exit_code or one.last_reason or _is_stuck(one)),
+        (one for one in containers if one.exit_code or one.last_reason or _is_stuck(one)),
         key=lambda one: (_is_stuck(one), bool(one.exit_code), one.restarts),
         default=None,
     )

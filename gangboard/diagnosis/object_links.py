@@ -12,17 +12,21 @@ from sys import intern
 from typing import Generic, NamedTuple, TypeVar
 
 from gangboard.domain.group import Group, Policy, read_entry
-from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Meta, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.facts.builtin_controllers import makes_occupants
+from gangboard.facts.gang import Linked
+from gangboard.facts.workload_entries import (
+    COMPOSITE,
+    CORE,
+    POD_GROUP,
+    WORKLOAD,
+    has_entries,
+    is_named_by_pods,
+)
 from gangboard.plugins import registry
-
-CORE = "scheduling.k8s.io"
-POD_GROUP, COMPOSITE, WORKLOAD = "PodGroup", "CompositePodGroup", "Workload"
-_V135 = "v1alpha1"
 
 # Pods that belong to the node they run on; they leave no room and wait for nobody.
 _INFRASTRUCTURE = {("apps", "DaemonSet"), ("", "Node")}
@@ -164,7 +168,6 @@ class AttachmentLink(NamedTuple):
 
 
 Link = OwnerLink | PodLink | GroupLink | AttachmentLink
-Linked = Owner | Pod | Group | Hold | QueueEntry
 """Objects that can belong to a gang."""
 
 
@@ -300,19 +303,6 @@ def _pod_group_link(entry: QueueEntry) -> GroupLink:
         is_named=True,
         is_owned_by_members=True,
     )
-
-
-def is_named_by_pods(group: Group) -> bool:
-    """Whether pods name such an object: a core PodGroup, or one that a label or an annotation names."""
-    ref = group.meta.ref
-    if ref.group == CORE:
-        return ref.kind == POD_GROUP
-    return f"{ref.kind}.{ref.group}" in registry.marked_kinds()
-
-
-def has_entries(group: Group) -> bool:
-    """Whether it is a Workload of 1.35, whose entries pods name."""
-    return group.meta.ref.kind == WORKLOAD and group.meta.api_version == _V135
 
 
 class _Index(Generic[Key]):

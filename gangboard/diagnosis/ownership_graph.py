@@ -32,11 +32,9 @@ from collections.abc import Iterable
 
 from gangboard.diagnosis.gang_resolver import GangResolver
 from gangboard.diagnosis.object_links import (
-    CORE,
     AttachmentLink,
     GroupLink,
     Link,
-    Linked,
     ObjectLinks,
     OwnerLink,
     Place,
@@ -46,6 +44,8 @@ from gangboard.diagnosis.object_links import (
 )
 from gangboard.domain.event import Event
 from gangboard.domain.node import Node
+from gangboard.facts.gang import Linked
+from gangboard.facts.workload_entries import CORE
 
 
 class OwnershipGraph:

@@ -8,28 +8,26 @@ from datetime import datetime
 
 from gangboard.domain.text import all_of, is_or_are, sentence_case
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.gang import GangFacts, Unit
-from gangboard.facts.unit_counts import seats, succeeded
+from gangboard.facts.gang import Gang
+from gangboard.facts.unit import Unit
 
 RUNNING = "running"
 
 
-def running_finding(
-    facts: GangFacts, running: Sequence[tuple[Unit, Finding]], total: int
-) -> Finding:
+def running_finding(gang: Gang, running: Sequence[tuple[Unit, Finding]], total: int) -> Finding:
     """Return the one finding for the units that run, `total` being the number of all units."""
     first = running[0][1]
     if total == 1:
         return first
     units = [unit for unit, _ in running]
-    ready = sum(len(unit.ready) for unit in units)
-    wanted = sum(unit.wanted for unit in units)
+    ready = sum([len(unit.ready) for unit in units])
+    wanted = sum([unit.wanted for unit in units])
     evidence = (
-        Evidence("pods ready", str(ready), facts.owner.meta.ref),
-        Evidence("pods asked for", str(wanted), facts.owner.meta.ref),
+        Evidence("pods ready", str(ready), gang.owner.meta.ref),
+        Evidence("pods asked for", str(wanted), gang.owner.meta.ref),
     )
     if len(units) == total:
-        message = _all_run(ready, sum(map(succeeded, units)), wanted)
+        message = _all_run(ready, sum([unit.succeeded for unit in units]), wanted)
     else:
         run = "is" if len(units) == 1 else "are"
         message = f"{len(units)} of {total} {_noun(units)}s {run} whole."
@@ -38,7 +36,7 @@ def running_finding(
 
 def _since(running: Sequence[tuple[Unit, Finding]]) -> datetime | None:
     """Return since when all of them run; None where one that is done may have begun after the others."""
-    known = [(bool(seats(unit)), one.since) for unit, one in running if one.since is not None]
+    known = [(bool(unit.seats), one.since) for unit, one in running if one.since is not None]
     if len(known) < len(running):
         return None
     up = [at for is_up, at in known if is_up]

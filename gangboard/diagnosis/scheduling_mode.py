@@ -13,15 +13,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from gangboard.diagnosis.object_links import CORE
-from gangboard.diagnosis.workload_entries import takes_pods
 from gangboard.domain.group import Group, Policy, label_of_group, read_entry
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, label
 from gangboard.domain.verdict import Scheduling
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
 from gangboard.facts.gang_requests import request_for
+from gangboard.facts.workload_entries import CORE, takes_pods
 
 LABELS = {
     "gang": "Gang",
@@ -52,39 +51,38 @@ class GroupIndex:
                 self.by_maker.setdefault(maker, group)
 
 
-def scheduling_of(
-    facts: GangFacts, job: Owner, pods: Sequence[Pod], groups: GroupIndex
-) -> Scheduling:
+def scheduling_of(gang: Gang, job: Owner, pods: Sequence[Pod], groups: GroupIndex) -> Scheduling:
     """Return how one Job of the gang is scheduled; `pods` are those of the Job."""
-    mode, reason = _mode(facts, job, pods, groups)
+    mode, reason = _mode(gang, job, pods, groups)
     return Scheduling(mode, LABELS[mode], reason)
 
 
-def _mode(facts: GangFacts, job: Owner, pods: Sequence[Pod], groups: GroupIndex) -> tuple[str, str]:
-    if facts.groups_unobserved:
+def _mode(gang: Gang, job: Owner, pods: Sequence[Pod], groups: GroupIndex) -> tuple[str, str]:
+    if gang.cluster.groups_unobserved:
         return "unknown", "PodGroups cannot be read, so how its pods are scheduled is not known."
-    template = _template_group(facts, job)
+    template = _template_group(gang, job)
     group = _group_of(groups, job, pods, template)
     if group is not None:
         return _grouped(job, group)
     if template:
-        return _without_named_group(facts, pods, template)
-    if alone := next((role.alone for role in facts.owner.roles if role.name == job.role_name), ""):
-        return "not-eligible", alone
-    if other := _asks_other_api(facts, pods):
+        return _without_named_group(gang, pods, template)
+    role = gang.roles.get(job.role_name)
+    if role is not None and role.alone:
+        return "not-eligible", role.alone
+    if other := _asks_other_api(gang, pods):
         return other
-    asked = _asks_for_gang(facts, job)
-    if pods and asked and not facts.gang_api_version:
+    asked = _asks_for_gang(gang, job)
+    if pods and asked and not gang.cluster.gang_api_version:
         return "fallen-back", (
             f"{asked} asks for a gang, but this cluster does not serve gang scheduling: "
             f"{_ONE_BY_ONE}."
         )
-    if not facts.gang_api_version:
+    if not gang.cluster.gang_api_version:
         return "pod-by-pod", "This cluster does not serve gang scheduling."
-    return _ungrouped(facts, job, pods, asked)
+    return _ungrouped(gang, job, pods, asked)
 
 
-def _ungrouped(facts: GangFacts, job: Owner, pods: Sequence[Pod], asked: str) -> tuple[str, str]:
+def _ungrouped(gang: Gang, job: Owner, pods: Sequence[Pod], asked: str) -> tuple[str, str]:
     """Return why a Job has no group although the cluster serves them and its template names none."""
     if named := next(
         (pod.group_name for pod in pods if pod.group_name and not pod.ignores_group), ""
@@ -100,11 +98,11 @@ def _ungrouped(facts: GangFacts, job: Owner, pods: Sequence[Pod], asked: str) ->
             f"Its owner left its group to the Job controller (template {job.delegated_template}), "
             f"but its pods name no PodGroup: {_ONE_BY_ONE}."
         )
-    if rule := _not_eligible(facts, job):
+    if rule := _not_eligible(gang, job):
         return "not-eligible", rule
-    if owner := _owner_in_the_way(facts, job):
+    if owner := _owner_in_the_way(gang, job):
         return "owned", owner
-    if facts.gang_api_version == _V135:
+    if gang.cluster.gang_api_version == _V135:
         return "pod-by-pod", (
             "Its template names no Workload, and Kubernetes 1.35 makes none for a Job."
         )
@@ -116,17 +114,20 @@ def _ungrouped(facts: GangFacts, job: Owner, pods: Sequence[Pod], asked: str) ->
     )
 
 
-def _template_group(facts: GangFacts, job: Owner) -> str:
+def _template_group(gang: Gang, job: Owner) -> str:
     """Return the PodGroup that its pod template, or that of its role, names."""
-    roles = (role.group_name for role in facts.owner.roles if role.name == job.role_name)
-    return job.group_name or next((name for name in roles if name), "")
+    role = gang.roles.get(job.role_name)
+    return job.group_name or (role.group_name if role is not None else "")
 
 
 def _group_of(groups: GroupIndex, job: Owner, pods: Sequence[Pod], template: str) -> Group | None:
     """Return the group its pods are in; before there are pods, the one made or named for it."""
     if pods:
-        names = Counter(pod.group_name for pod in pods if pod.group_name and not pod.ignores_group)
-        name = max(names, key=lambda name: (names[name], name), default="")
+        named = [pod.group_name for pod in pods if pod.group_name and not pod.ignores_group]
+        if not named:
+            return None
+        names = Counter(named)
+        name = max(names, key=lambda name: (names[name], name))
         return groups.by_name.get(name)
     if template:
         return groups.by_name.get(template)
@@ -173,18 +174,18 @@ def _maker(group: Group) -> str:
     return f", which {controller.kind} {controller.name} owns"
 
 
-def _without_named_group(facts: GangFacts, pods: Sequence[Pod], template: str) -> tuple[str, str]:
+def _without_named_group(gang: Gang, pods: Sequence[Pod], template: str) -> tuple[str, str]:
     """Return the mode of a Job whose template names a group that its pods are not in."""
     name = label_of_group(template)
     if pods and not any(pod.group_name for pod in pods):
         field = "workloadRef" if read_entry(template) is not None else "schedulingGroup"
         why = (
             f"{field} was dropped on the way to the pods"
-            if facts.gang_api_version
+            if gang.cluster.gang_api_version
             else "this cluster does not serve gang scheduling"
         )
         return "fallen-back", f"Its template names {name}, but {why}: {_ONE_BY_ONE}."
-    if not facts.gang_api_version:
+    if not gang.cluster.gang_api_version:
         return "pod-by-pod", (
             f"Its template names {name}, but this cluster does not serve gang scheduling."
         )
@@ -196,9 +197,9 @@ def _without_named_group(facts: GangFacts, pods: Sequence[Pod], template: str) -
     )
 
 
-def _asks_for_gang(facts: GangFacts, job: Owner) -> str:
+def _asks_for_gang(gang: Gang, job: Owner) -> str:
     """Return which object asks for a gang in its own spec, empty for none."""
-    found = request_for(facts.owner, job)
+    found = request_for(gang.owner, job)
     if found is None or found[0].policy != "gang" or found[0].api:
         return ""
     request, owner = found
@@ -209,7 +210,7 @@ def _asks_for_gang(facts: GangFacts, job: Owner) -> str:
     return f"{where}{label(owner.meta.ref)}"
 
 
-def _asks_other_api(facts: GangFacts, pods: Sequence[Pod]) -> tuple[str, str] | None:
+def _asks_other_api(gang: Gang, pods: Sequence[Pod]) -> tuple[str, str] | None:
     """Return the mode of pods of which a gang of another API is asked for, which is no gang to their scheduler."""
     ignoring = next((pod for pod in pods if pod.group_kind and pod.ignores_group), None)
     if ignoring is not None:
@@ -217,18 +218,18 @@ def _asks_other_api(facts: GangFacts, pods: Sequence[Pod]) -> tuple[str, str] | 
             f"Its pods name {label_of_group(ignoring.group_name)}, which scheduler "
             f"{ignoring.scheduler_name} does not read: {_ONE_BY_ONE}."
         )
-    request = facts.owner.gang_request
+    request = gang.owner.gang_request
     if request is None or not request.api:
         return None
-    who = label(request.asker or facts.owner.meta.ref)
+    who = label(request.asker or gang.owner.meta.ref)
     return "unknown", f"{who} asks for a gang by {request.api}, and no pod names a group of it."
 
 
-def _not_eligible(facts: GangFacts, job: Owner) -> str:
+def _not_eligible(gang: Gang, job: Owner) -> str:
     """Return why the Job controller makes no group for a Job of this shape; empty if it does."""
     if job.managed_by:
         return f"It is managed by {job.managed_by}, so the Job controller leaves it alone."
-    if facts.gang_api_version != _V136:
+    if gang.cluster.gang_api_version != _V136:
         return ""
     if (job.parallelism or 0) < 2:
         shape = f"parallelism is {job.parallelism or 0}"
@@ -243,10 +244,14 @@ def _not_eligible(facts: GangFacts, job: Owner) -> str:
     return f"Kubernetes 1.36 makes gangs only of Jobs that fit: {shape}, it must be {rule}."
 
 
-def _owner_in_the_way(facts: GangFacts, job: Owner) -> str:
+def _owner_in_the_way(gang: Gang, job: Owner) -> str:
     """Return why a Job with a controller owner gets no group; empty if it may (1.36)."""
     controller = job.meta.controller
-    if controller is None or facts.gang_api_version in _NOT_BY_OWNER or job.delegated_template:
+    if (
+        controller is None
+        or gang.cluster.gang_api_version in _NOT_BY_OWNER
+        or job.delegated_template
+    ):
         return ""
     return (
         f"{controller.kind} {controller.name} owns it, and Kubernetes 1.37 makes no PodGroup for "

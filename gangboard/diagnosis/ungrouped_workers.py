@@ -15,13 +15,15 @@ from gangboard.diagnosis.unit_findings import (
     UnitFinding,
     evaluate_unit,
     first,
+    rules_for,
     with_placing,
 )
 from gangboard.domain.group import Policy
 from gangboard.domain.health import Stage
 from gangboard.domain.placement_result import PlacementCause
 from gangboard.domain.verdict import Finding
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.gang import Gang
+from gangboard.facts.unit import Unit
 from gangboard.plugins import reasons
 
 _OPEN = frozenset({PlacementCause.FITS, PlacementCause.TOO_FEW_PODS, PlacementCause.CANNOT_TELL})
@@ -33,7 +35,7 @@ MOST_KINDS = 16
 
 
 def merge_waiting_workers(
-    facts: GangFacts,
+    gang: Gang,
     unit_findings: list[UnitFinding],
     arithmetic: Arithmetic,
     crashes: list[Finding],
@@ -49,7 +51,7 @@ def merge_waiting_workers(
     short = {one.unit.name for one in unit_findings if one.unit and _lacks_room(one, codes)}
     if len(short) < 2:
         return unit_findings, None
-    whole = merge_units(facts, _workers(unit_findings, short))
+    whole = merge_units(gang, _workers(unit_findings, short))
     kinds = {(frozenset(pod.requests.items()), pod.needs) for pod in whole.unplaced}
     if len(kinds) > MOST_KINDS:
         return unit_findings, None
@@ -71,7 +73,7 @@ def merge_waiting_workers(
         return unit_findings, None
     if own:
         behind = tuple(replace(finding, advice=()) for _, finding in own)
-        found.append(UnitFinding(told, merge_units(facts, [unit for unit, _ in own]), behind))
+        found.append(UnitFinding(told, merge_units(gang, [unit for unit, _ in own]), behind))
     return found, whole
 
 
@@ -84,14 +86,14 @@ def fit_table_units(units: Sequence[Unit], wholes: Sequence[Unit]) -> tuple[Unit
     return (*others, *wholes)
 
 
-def merge_units(facts: GangFacts, units: Sequence[Unit]) -> Unit:
+def merge_units(gang: Gang, units: Sequence[Unit]) -> Unit:
     """Return some units without a quorum as one, under the name of the owner."""
     foreign_pods = {pod.meta.ref.uid: pod for unit in units for pod in unit.foreign_pods}
     roles = {role.name: role for unit in units for role in unit.roles}
     return Unit(
-        facts=facts,
-        name=facts.owner.meta.ref.name,
-        noun=facts.owner.meta.ref.kind,
+        gang=gang,
+        name=gang.owner.meta.ref.name,
+        noun=gang.owner.meta.ref.kind,
         desired=sum(unit.desired for unit in units),
         quorum=None,
         jobs=tuple(job for unit in units for job in unit.jobs),
@@ -100,7 +102,7 @@ def merge_units(facts: GangFacts, units: Sequence[Unit]) -> Unit:
         foreign_pods=tuple(foreign_pods.values()),
         held=sum(unit.held for unit in units),
         missing_jobs=tuple(name for unit in units for name in unit.missing_jobs),
-        events=facts.events,
+        events=gang.events,
     )
 
 
@@ -146,5 +148,6 @@ def is_decided(unit: Unit) -> bool:
 
 def retold(unit: Unit, whole: Unit, told: Finding, crashes: list[Finding]) -> UnitFinding:
     """Return what is said of a loss whose members are kept away together with those of others."""
-    again = evaluate_unit(replace(unit, together=whole), crashes)
+    part = replace(unit, together=whole)
+    again = evaluate_unit(part, rules_for(part), crashes)
     return UnitFinding(again.finding, unit, (told,))

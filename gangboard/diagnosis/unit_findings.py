@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from gangboard.diagnosis.bounded_findings import bounded_finding
 from gangboard.domain.advice import AdvisedStep
@@ -12,11 +12,12 @@ from gangboard.domain.capacity import PlacementRequest
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.placement_result import Placing
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.gang import Gang
+from gangboard.facts.unit import Unit
 from gangboard.plugins import reasons, registry
 from gangboard.plugins.rule import GangRule, UnitRule
 
-Subject = TypeVar("Subject", GangFacts, Unit)
+Subject = TypeVar("Subject", Gang, Unit)
 Arithmetic = Callable[[Unit], Placing | None]
 
 # Worst first; 4 is for symptoms. What could not be looked at must never look better than it may be,
@@ -55,19 +56,42 @@ def with_placing(unit: Unit, arithmetic: Arithmetic, crashes: list[Finding]) -> 
     return unit if found is None else replace(unit, placing=found)
 
 
-def evaluate_unit(unit: Unit, crashes: list[Finding]) -> UnitFinding:
+def evaluate_unit(unit: Unit, rules: UnitRules, crashes: list[Finding]) -> UnitFinding:
     """Return the finding about one unit, with what the objects of its owner's kind say of it."""
-    found = _evaluate(unit, crashes)
+    found = _evaluate(unit, rules, crashes)
     ref = unit.owner.meta.ref
     kind = registry.owner_kind(ref.group, ref.kind)
     said = kind.evidence(unit) if kind is not None else ()
+    if not said:
+        return found
     evidence = tuple(dict.fromkeys((*found.finding.evidence, *said)))
-    return replace(found, finding=replace(found.finding, evidence=evidence)) if said else found
+    return replace(found, finding=replace(found.finding, evidence=evidence))
 
 
-def _rules_for(unit: Unit) -> tuple[UnitRule, ...]:
-    ref = unit.owner.meta.ref
-    return reasons.unit_rules_for(ref.group, ref.kind, _grouping_of(unit))
+class UnitRules(NamedTuple):
+    """The rules that can find something of one unit, in order."""
+
+    overrides: list[UnitRule]
+    stages: list[UnitRule]
+    asides: list[UnitRule]
+
+
+def rules_for(unit: Unit) -> UnitRules:
+    """Return the rules that can find something of a unit."""
+    ref, is_queued = unit.owner.meta.ref, unit.gang.is_any_queued
+    is_grouped = unit.group is not None or bool(unit.group_name)
+    grouping = _grouping_of(unit) if is_grouped else ""
+    rules = UnitRules([], [], [])
+    for rule in reasons.unit_rules_for(ref.group, ref.kind, grouping):
+        if (rule.of_waiting and not unit.unplaced) or (rule.of_queued and not is_queued):
+            continue
+        if rule.aside:
+            rules.asides.append(rule)
+        elif rule.overrides:
+            rules.overrides.append(rule)
+        else:
+            rules.stages.append(rule)
+    return rules
 
 
 def _grouping_of(unit: Unit) -> str:
@@ -78,10 +102,9 @@ def _grouping_of(unit: Unit) -> str:
     return next((group for group in named if group in registry.groups_without_objects()), "")
 
 
-def _evaluate(unit: Unit, crashes: list[Finding]) -> UnitFinding:
-    rules = [rule for rule in _rules_for(unit) if not rule.aside]
-    reason = first([rule for rule in rules if not rule.overrides], unit, crashes)
-    lost = first([rule for rule in rules if rule.overrides], unit, crashes)
+def _evaluate(unit: Unit, rules: UnitRules, crashes: list[Finding]) -> UnitFinding:
+    reason = first(rules.stages, unit, crashes)
+    lost = first(rules.overrides, unit, crashes)
     if lost is None:
         return UnitFinding(reason or _unexplained(unit), unit)
     if reason is None or reason.stage is Stage.RUN:
@@ -90,10 +113,10 @@ def _evaluate(unit: Unit, crashes: list[Finding]) -> UnitFinding:
     return UnitFinding(replace(lost, advice=lost.advice or reason.advice), unit, (reason,))
 
 
-def asides(unit: Unit, crashes: list[Finding]) -> Iterator[Finding]:
+def asides(unit: Unit, rules: UnitRules, crashes: list[Finding]) -> Iterator[Finding]:
     """Yield what is told of a unit beside the finding about it."""
-    for rule in _rules_for(unit):
-        finding = first([rule], unit, crashes) if rule.aside else None
+    for rule in rules.asides:
+        finding = first([rule], unit, crashes)
         if finding is not None:
             yield finding
 
@@ -116,7 +139,7 @@ def first(
     return None
 
 
-def _crash(what: str, stage: Stage, subject: GangFacts | Unit, error: Exception) -> Finding:
+def _crash(what: str, stage: Stage, subject: Gang | Unit, error: Exception) -> Finding:
     unit = subject.name if isinstance(subject, Unit) else ""
     about = f" of {unit}" if unit else ""
     return Finding(

@@ -26,13 +26,14 @@ from gangboard.diagnosis.unit_findings import (
 from gangboard.domain.group import Group
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Finding
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.gang import Gang
+from gangboard.facts.unit import Unit
 from gangboard.plugins import reasons, registry
 from gangboard.plugins.rule import UnitRule
 
 
 def merge_units_placed_together(
-    facts: GangFacts,
+    gang: Gang,
     unit_findings: list[UnitFinding],
     arithmetic: Arithmetic,
     crashes: list[Finding],
@@ -44,8 +45,8 @@ def merge_units_placed_together(
     """
     rules = [rule for rule in reasons.unit_rules() if rule.of_room]
     wholes: list[Unit] = []
-    for name, units in _units_by_object(facts, unit_findings).items():
-        whole = _whole(facts, name, units)
+    for name, units in _units_by_object(gang, unit_findings).items():
+        whole = _whole(gang, name, units)
         if whole is None:
             continue
         whole = with_placing(whole, arithmetic, crashes)
@@ -57,11 +58,9 @@ def merge_units_placed_together(
     return unit_findings, tuple(wholes)
 
 
-def _units_by_object(
-    facts: GangFacts, unit_findings: Sequence[UnitFinding]
-) -> dict[str, list[Unit]]:
+def _units_by_object(gang: Gang, unit_findings: Sequence[UnitFinding]) -> dict[str, list[Unit]]:
     """Return name of a grouping object → the units that it places, each with its pods of that object alone."""
-    ref = facts.owner.meta.ref
+    ref = gang.owner.meta.ref
     kind = registry.owner_kind(ref.group, ref.kind)
     found: dict[str, list[Unit]] = defaultdict(list)
     if kind is None or not kind.overrides("placed_with"):
@@ -83,7 +82,7 @@ def _part_of(unit: Unit, name: str, placed_with: Callable[[Pod], str]) -> Unit:
     pods = tuple(pod for pod in unit.pods if placed_with(pod) == name)
     minima = (
         template.quorum
-        for group in unit.facts.groups
+        for group in unit.gang.groups
         if group.name == name
         for template in group.templates
         if template.name == unit.name and template.quorum is not None
@@ -92,7 +91,7 @@ def _part_of(unit: Unit, name: str, placed_with: Callable[[Pod], str]) -> Unit:
     return replace(unit, pods=pods, desired=len(pods), quorum=min(least, len(pods)))
 
 
-def _whole(facts: GangFacts, name: str, units: Sequence[Unit]) -> Unit | None:
+def _whole(gang: Gang, name: str, units: Sequence[Unit]) -> Unit | None:
     """Return the units of a grouping object as one, with as many waiting pods as they need.
 
     None where fewer than two of them wait, where a topology constraint is on any of them, which arithmetic
@@ -101,7 +100,7 @@ def _whole(facts: GangFacts, name: str, units: Sequence[Unit]) -> Unit | None:
     waiting = [unit for unit in units if any(_lacking(unit))]
     if len(waiting) < 2 or any(unit.foreign_pods for unit in units):
         return None
-    if any(group.topology_keys for group in _groups(facts, name, units)):
+    if any(group.topology_keys for group in _groups(gang, name, units)):
         return None
     kinds = {
         (frozenset(pod.requests.items()), pod.needs) for unit in units for pod in unit.unplaced
@@ -112,7 +111,7 @@ def _whole(facts: GangFacts, name: str, units: Sequence[Unit]) -> Unit | None:
     parts = [
         replace(unit, pods=pods[unit.name], desired=len(pods[unit.name]), held=0) for unit in units
     ]
-    return merge_units(facts, parts)
+    return merge_units(gang, parts)
 
 
 def _lacking(unit: Unit) -> Iterator[Pod]:
@@ -122,11 +121,11 @@ def _lacking(unit: Unit) -> Iterator[Pod]:
         yield from free[: max(0, unit.needed - len(unit.placed))]
 
 
-def _groups(facts: GangFacts, name: str, units: Sequence[Unit]) -> Iterator[Group]:
+def _groups(gang: Gang, name: str, units: Sequence[Unit]) -> Iterator[Group]:
     """Yield the groups that say how units are placed, and what these say of their parts by templates."""
     names = {name, *(unit.group_name for unit in units)}
     above = {unit.group.parent_name for unit in units if unit.group is not None}
-    for group in facts.groups:
+    for group in gang.groups:
         if group.name in names | above:
             yield group
             yield from (

@@ -6,11 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from gangboard.domain.group import Group
-from gangboard.domain.hold import Hold
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.owner import Owner
-from gangboard.domain.queue import QueueEntry
 
 
 class Verb(StrEnum):
@@ -203,28 +199,5 @@ class ClusterLevers:
     """This build of JobSet was seen to leave a child Job suspended that asked for it."""
     build: str = ""
     """What tells this build of JobSet from others, to show."""
-    queue_visibility: str = ""
-    """A `QueueVisibility`: whether entries in queues can be there."""
     forced: bool = False
     """An admin asked to try an unproved lever: a plain suspend, watched like every other."""
-
-
-@dataclass(frozen=True, slots=True)
-class ActionContext:
-    """The objects of one gang that a decision stands on."""
-
-    owner: Owner
-    jobs: tuple[Owner, ...] = ()
-    """Jobs of the current attempt; of a standalone Job it is that one itself."""
-    middle: tuple[Owner, ...] = ()
-    """What stands between the owner and its Jobs, parents first."""
-    old_jobs: tuple[Owner, ...] = ()
-    """Jobs of former restart attempts that are still there."""
-    groups: tuple[Group, ...] = ()
-    holds: tuple[Hold, ...] = ()
-    """Those whose owner uid is one of these owners'."""
-    entries: tuple[QueueEntry, ...] = ()
-    api_versions: dict[str, str] = field(default_factory=dict)
-    """Resource key → served version, for the paths of requests."""
-    maker: Owner | None = None
-    """What makes gangs such as this one (`OwnerKind.makes_gangs`), as it was stored; it can be acted on, too."""

@@ -111,7 +111,7 @@ class Pod:
     @property
     def is_live(self) -> bool:
         """Not finished: the scheduler counts it for the quorum, also while it terminates."""
-        return not self.is_finished
+        return self.phase not in ("Succeeded", "Failed")
 
     @property
     def is_terminating(self) -> bool:
@@ -181,6 +181,6 @@ class Pod:
         return (
             self.phase == "Running"
             and self.ready is not None
-            and self.ready.is_true
-            and not self.is_terminating
+            and self.ready.status == "True"
+            and self.meta.deleting_since is None
         )

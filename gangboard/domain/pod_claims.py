@@ -79,7 +79,6 @@ class UnusableClaim:
 
 
 UnusableClaims = Mapping[ClaimName, UnusableClaim]
-NO_UNUSABLE_CLAIMS: UnusableClaims = {}
 
 
 def volume_claim_problem(

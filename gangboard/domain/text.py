@@ -11,6 +11,7 @@ from gangboard.domain.pod import Pod
 MOST_NAMED = 3
 _LONGEST = 300
 _LONGEST_QUOTE = 100
+_DIGITS = re.compile(r"(\d+)")
 """Longer quotes drown the sentence; the whole text is always shown as evidence."""
 
 
@@ -64,6 +65,15 @@ def for_each(text: str, kind: str, name: str) -> str:
 
 def _none_can(found: re.Match[str]) -> str:
     return f"{'No' if found[1] == 'E' else 'no'} {found[2]} can"
+
+
+def natural(name: str) -> tuple[tuple[str, int], ...]:
+    """Return a sort key that puts `w-2` before `w-10`."""
+    parts = _DIGITS.split(name)
+    return tuple(
+        (text, int(number[:18]) if number else -1)
+        for text, number in zip(parts[::2], [*parts[1::2], ""], strict=True)
+    )
 
 
 def is_or_are(number: int) -> str:

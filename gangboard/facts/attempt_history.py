@@ -7,14 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gangboard.domain.objects import ObjectRef
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import (
-    active_jobs,
-    given_up,
-    is_full,
     on_sick_nodes,
     ready_count,
-    succeeded,
 )
 
 # API servers, kubelets and gangboard have clocks of their own.
@@ -48,13 +44,13 @@ class Restart:
 
 def attempt_start(unit: Unit) -> datetime | None:
     """Return when the current attempt began: a restart makes new Jobs, a resume new pods."""
-    jobs = active_jobs(unit) or (unit.owner,)
-    return latest(time for job in jobs for time in (job.meta.created_at, job.resumed_at))
+    jobs = unit.active_jobs or (unit.owner,)
+    return latest([time for job in jobs for time in (job.meta.created_at, job.resumed_at)])
 
 
 def whole_in_attempt(unit: Unit) -> bool:
     """Whether its quorum (without one: its size) was seen ready since the attempt began."""
-    if unit.missing_jobs and not active_jobs(unit):
+    if unit.missing_jobs and not unit.active_jobs:
         return False
     start, memory = attempt_start(unit), unit.memory
     whole = memory.whole_attempt or memory.whole_at
@@ -81,10 +77,10 @@ def has_lost(unit: Unit) -> bool:
     nobody was lost. Without a memory of it running, an unready member may never have been ready: then only
     members without a place count as lost, and those that were ready when their node went silent.
     """
-    there = ready_count(unit) + succeeded(unit)
-    if given_up(unit) and (unit.ready or is_full(unit)):
+    there = ready_count(unit) + unit.succeeded
+    if unit.given_up and (unit.ready or unit.is_full):
         return there < unit.needed
-    if is_full(unit) or not (unit.ready or _others_run(unit)):
+    if unit.is_full or not (unit.ready or _others_run(unit)):
         return False
     if _was_whole_before_silence(unit):
         return there < unit.needed
@@ -96,7 +92,7 @@ def has_lost(unit: Unit) -> bool:
     others = sum(pod.is_live and pod.is_placed for pod in unit.foreign_pods)
     sick = on_sick_nodes(unit)
     placed = sum(pod not in sick for pod in unit.placed)
-    return placed + succeeded(unit) + others < unit.needed
+    return placed + unit.succeeded + others < unit.needed
 
 
 def _others_run(unit: Unit) -> bool:
@@ -106,7 +102,7 @@ def _others_run(unit: Unit) -> bool:
     """
     if unit.group is not None or unit.group_name:
         return False
-    return unit.facts.ready > 0 and (whole_in_attempt(unit) or _was_whole_before_silence(unit))
+    return unit.gang.ready > 0 and (whole_in_attempt(unit) or _was_whole_before_silence(unit))
 
 
 def _was_whole_before_silence(unit: Unit) -> bool:
@@ -119,19 +115,19 @@ def _was_whole_before_silence(unit: Unit) -> bool:
         bool(pod.containers) and all(one.ready for one in pod.containers if not one.init)
         for pod in on_sick_nodes(unit)
     )
-    return silent > 0 and ready_count(unit) + succeeded(unit) + silent >= unit.needed
+    return silent > 0 and ready_count(unit) + unit.succeeded + silent >= unit.needed
 
 
 def restart_under_way(unit: Unit) -> Restart | None:
     """Return the restart or retry that it is still coming back from; None when all are ready."""
-    if is_full(unit) or not (active_jobs(unit) or unit.missing_jobs or _restarts_pods(unit)):
+    if unit.is_full or not (unit.active_jobs or unit.missing_jobs or _restarts_pods(unit)):
         return None
     return _restart_of_owner(unit) or _restart_of_job(unit) or _retry(unit)
 
 
 def _restarts_pods(unit: Unit) -> bool:
     """Whether the owner says that it makes pods anew which it makes without Jobs: one by one, in one attempt."""
-    return unit.owner.restarting and not unit.facts.jobs
+    return unit.owner.restarting and not unit.gang.jobs
 
 
 def _restart_of_owner(unit: Unit) -> Restart | None:
@@ -154,7 +150,7 @@ def _restart_of_job(unit: Unit) -> Restart | None:
         return None
     owner = unit.owner
     do_all_count = owner.restarts + sum(owner.job_restarts.values()) <= owner.counted_restarts
-    for job in active_jobs(unit):
+    for job in unit.active_jobs:
         restarts = owner.job_restarts.get(job.meta.ref.name, 0)
         if restarts:
             limit = owner.max_restarts if do_all_count else None
@@ -164,7 +160,7 @@ def _restart_of_job(unit: Unit) -> Restart | None:
 
 def _retry(unit: Unit) -> Restart | None:
     """Return the retry of a Job: pods of it failed, and since then it has not been whole."""
-    retrying = [job for job in active_jobs(unit) if job.retries > job.failed_index_count]
+    retrying = [job for job in unit.active_jobs if job.retries > job.failed_index_count]
     if not retrying or (whole_in_attempt(unit) and not _failed_lately(unit)):
         return None
     job = max(retrying, key=lambda job: job.retries)

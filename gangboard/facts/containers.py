@@ -12,7 +12,7 @@ from gangboard.domain.pod import Container, Pod
 from gangboard.domain.shell import command
 from gangboard.domain.text import count
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 
 _SHOWN = 3
 OUT_OF_MEMORY = "OOMKilled"
@@ -66,14 +66,11 @@ def find_container_problem(
 ) -> ContainerProblem | None:
     """Return the container that most pods of the unit have in such a state; None without one.
 
-    Only pods that are on a node and stay there are looked at.
+    Only pods that are on a node and stay there count. A container that runs has no such problem.
     """
-    pairs = [
-        (pod, container)
-        for pod in unit.placed
-        for container in pod.containers
-        if has_problem(container)
-    ]
+    if not unit.halted_containers:
+        return None
+    pairs = [(pod, one) for pod, one in unit.halted_containers if has_problem(one)]
     if not pairs:
         return None
     often = Counter(container.name for _, container in pairs)
@@ -83,7 +80,7 @@ def find_container_problem(
 
 def container_health(unit: Unit) -> Health:
     """Return degraded, or blocked when no member of the whole gang runs."""
-    return Health.DEGRADED if unit.facts.ready else Health.BLOCKED
+    return Health.DEGRADED if unit.gang.ready else Health.BLOCKED
 
 
 def container_evidence(problem: ContainerProblem) -> tuple[Evidence, ...]:

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.event import Event
 from gangboard.domain.text import names, quote, sentence, shorten
-from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import newest_creation
-from gangboard.facts.unit_counts import missing
+from gangboard.facts.unit import Unit
 
 # By the Job controller and others (controller_utils.go).
 _PODS_REFUSED = frozenset({"FailedCreate"})
@@ -158,7 +157,7 @@ def _pods_refused(unit: Unit, refusal: CreationRefusal) -> tuple[int | None, boo
     `pods` counts every pod as one; other resources tell of all only where one Job makes them all.
     """
     alike = len(unit.jobs) == 1 or all(limit.resource == "pods" for limit in refusal.limits)
-    number = missing(unit) if alike and not refusal.of_jobs else None
+    number = unit.missing if alike and not refusal.of_jobs else None
     return number, unit.desired < unit.owner.desired
 
 
@@ -176,25 +175,25 @@ def waits_for_leader(unit: Unit) -> bool:
     jobs = {job.meta.ref.uid for job in unit.jobs}
     return bool(unit.unplaced) and any(
         event.regarding.uid in jobs and _is_about_followers(unit, event)
-        for event in (*unit.events, *unit.facts.events)
+        for event in (*unit.events, *unit.gang.events)
     )
 
 
 def _is_about_followers(unit: Unit, event: Event) -> bool:
     return any(
-        text in event.note for kind in unit.facts.kinds.values() for text in kind.follower_refusals
+        text in event.note for kind in unit.gang.kinds.values() for text in kind.follower_refusals
     )
 
 
 def _refuses_jobs(unit: Unit, event: Event) -> bool:
-    return event.reason in unit.facts.traits_of(event.regarding).jobs_refused
+    return event.reason in unit.gang.traits_of(event.regarding).jobs_refused
 
 
 def _events(unit: Unit) -> Iterator[Event]:
-    about = {one.meta.ref.uid for one in (*unit.jobs, *unit.facts.makers)}
+    about = {one.meta.ref.uid for one in (*unit.jobs, *unit.gang.makers)}
     about |= {pod.meta.controller.uid for pod in unit.pods if pod.meta.controller is not None}
     seen = set()
-    for event in (*unit.events, *unit.facts.events):
+    for event in (*unit.events, *unit.gang.events):
         uid = event.meta.ref.uid
         if uid in seen or event.regarding.uid not in about or _is_about_followers(unit, event):
             continue
@@ -206,7 +205,7 @@ def _events(unit: Unit) -> Iterator[Event]:
 
 def _beginnings(unit: Unit, event: Event) -> tuple[str, ...]:
     """Return the words with which an event of the controller of a kind says that a pod was refused."""
-    words = unit.facts.traits_of(event.regarding).pods_refused.get(event.reason, ())
+    words = unit.gang.traits_of(event.regarding).pods_refused.get(event.reason, ())
     return tuple(one for one in words if event.note.startswith(one))
 
 

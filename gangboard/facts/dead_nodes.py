@@ -6,8 +6,8 @@ from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.node import Node
 from gangboard.domain.shell import command
 from gangboard.domain.text import names
-from gangboard.facts.gang import Unit
-from gangboard.facts.unit_counts import missing, on_sick_nodes
+from gangboard.facts.unit import Unit
+from gangboard.facts.unit_counts import on_sick_nodes
 
 
 def bring_back(sick: tuple[Node, ...]) -> tuple[str, ...]:
@@ -26,7 +26,7 @@ def give_up(unit: Unit) -> tuple[AdvisedStep, ...]:
     Only its kubelet ends them by itself. A pod that is forced away may run on unseen, so the node has to be off.
     """
     stuck = [pod for pod in on_sick_nodes(unit) if pod.is_terminating]
-    if not stuck or not missing(unit):
+    if not stuck or not unit.missing:
         return ()
     nodes = sorted({pod.node for pod in stuck})
     pods = [pod.meta.ref for pod in stuck]

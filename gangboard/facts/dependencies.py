@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gangboard.domain.owner import Dependency, LeaderState, Role
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Waiting:
 
 def waiting_roles(unit: Unit) -> tuple[Waiting, ...]:
     """Return roles of which Jobs are not made, or not started, because they depend on another."""
-    unmet = unit.facts.unmet
+    unmet = unit.gang.unmet
     waiting = [role for role in unit.roles if role.name in unmet]
     if not waiting:
         return ()

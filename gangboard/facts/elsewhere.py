@@ -15,27 +15,27 @@ from gangboard.domain.text import is_or_are, label, names, out_of, shorten
 from gangboard.domain.traits import NO_QUEUE_TRAITS
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import gang_finding
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
 from gangboard.plugins.rule import GangRule
 
 
-def found_elsewhere(rule: GangRule, facts: GangFacts) -> Finding | None:
+def found_elsewhere(rule: GangRule, gang: Gang) -> Finding | None:
     """Return the finding of `rule` if the owner runs in another cluster and has no Jobs or pods here.
 
     Any other controller that `spec.managedBy` names may run here, so the missing pods are the news then.
     """
-    owner = facts.owner
+    owner = gang.owner
     if owner.suspended or owner.finish is not None or not owner.managed_by:
         return None
-    if not any(owner.managed_by in system.dispatchers for system in facts.admission.values()):
+    if not any(owner.managed_by in system.dispatchers for system in gang.admission.values()):
         return None
-    if facts.pods or owner.meta.deleting_since is not None:
+    if gang.pods or owner.meta.deleting_since is not None:
         return None
-    if any(job.meta.ref.uid != owner.meta.ref.uid for job in facts.jobs):
+    if any(job.meta.ref.uid != owner.meta.ref.uid for job in gang.jobs):
         return None
-    entries = [entry for entry in facts.entries if entry.cluster and entry.is_in_use]
+    entries = [entry for entry in gang.entries if entry.cluster and entry.is_in_use]
     clusters = names(dict.fromkeys(shorten(entry.cluster) for entry in entries))
-    field = facts.traits_of(owner.meta.ref).managed_by_field
+    field = gang.traits_of(owner.meta.ref).managed_by_field
     where = f"Runs in cluster {clusters}" if clusters else _left_to(owner, field)
     reported = owner.reported
     counted = f": {_count_text(reported)}" if reported is not None else ""
@@ -46,7 +46,7 @@ def found_elsewhere(rule: GangRule, facts: GangFacts) -> Finding | None:
         evidence=(
             Evidence(field, owner.managed_by, owner.meta.ref),
             *(
-                Evidence(_run_cluster_field(facts, one), one.cluster, one.meta.ref)
+                Evidence(_run_cluster_field(gang, one), one.cluster, one.meta.ref)
                 for one in entries
             ),
         ),
@@ -56,8 +56,8 @@ def found_elsewhere(rule: GangRule, facts: GangFacts) -> Finding | None:
     return replace(found, code="running", health=Health.RUNNING, title="Running")
 
 
-def _run_cluster_field(facts: GangFacts, entry: QueueEntry) -> str:
-    return facts.admission.get(entry.meta.ref.group, NO_QUEUE_TRAITS).run_cluster_field
+def _run_cluster_field(gang: Gang, entry: QueueEntry) -> str:
+    return gang.admission.get(entry.meta.ref.group, NO_QUEUE_TRAITS).run_cluster_field
 
 
 def _left_to(owner: Owner, field: str) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 from gangboard.domain.advice import AdvisedStep, advised_steps
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import GangRule, UnitRule
 
 

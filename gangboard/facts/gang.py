@@ -1,47 +1,43 @@
-"""What a rule is given: the objects of one gang, put together, and the time."""
+"""One gang: its objects at one moment, and what follows from them."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
-from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling
-from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.dependencies import Unmet, unmet_dependencies
 from gangboard.domain.event import Event, NotMade
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
-from gangboard.domain.node import Node
 from gangboard.domain.objects import Controller, ObjectRef
 from gangboard.domain.owner import Owner, Role, SuspendChange
-from gangboard.domain.placement_result import Placing
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import UnusableClaims
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.queue_status import QueueStatus, queue_statuses_of
+from gangboard.domain.queue_status import QueueStanding, QueueStatus, queue_statuses_of
 from gangboard.domain.quota import QueueTree
 from gangboard.domain.suspension import RecordedSuspend
+from gangboard.domain.text import label, names
 from gangboard.domain.traits import NO_TRAITS, KindTraits, QueueTraits
 from gangboard.domain.verdict import UnitMemory
+from gangboard.facts.cluster_view import NO_VIEW, ClusterView, Unobserved
 
-NO_ROOM = ClusterCapacity(why="nodes: not read yet")
+Linked = Owner | Pod | Group | Hold | QueueEntry
+"""An object that can be part of a gang."""
 
+Root = Owner | Pod | Group | QueueEntry
+"""An object that can be the topmost one of a gang."""
 
-@dataclass(frozen=True, slots=True)
-class Unobserved:
-    """A resource that a verdict needs and that could not be looked at."""
-
-    resource: str
-    """Such as `pods` or `podgroups.scheduling.k8s.io`."""
-    state: str
-    """A `WatchState`: FORBIDDEN, FAILING, UNKNOWN_VERSION or UNDECODABLE."""
-    sentence: str
+JobKey = tuple[str, str, str]
+"""(uid of the controller, namespace, name) of a Job."""
 
 
 @dataclass(frozen=True, slots=True)
 class Victim:
-    """A pod on its way out because the scheduler takes its room for a pod or group of this gang."""
+    """A terminating pod that the scheduler preempted for a pod or group of this gang."""
 
     pod: ObjectRef
     taker: str
@@ -50,8 +46,18 @@ class Victim:
 
 
 @dataclass(frozen=True, slots=True)
-class GangFacts:
-    """Everything known about one gang at one moment.
+class WaitReason:
+    """Why a Job may not run now, whatever it asks for."""
+
+    why: str
+    """Half a sentence: `Kueue has not admitted JobSet run`."""
+    until: str
+    """What has to come before it starts: `the JobSet does`."""
+
+
+@dataclass(frozen=True)
+class Gang:
+    """The objects of one gang, made by `build_gang`. Rules, policy and pages read them here.
 
     `owner` is the topmost object of a known kind. A bare PodGroup, Workload or pod is presented as
     an owner too, so that no rule needs a case of its own for it.
@@ -59,112 +65,66 @@ class GangFacts:
 
     owner: Owner
     now: datetime
+    """When its objects were read."""
+    cluster: ClusterView = NO_VIEW
     jobs: tuple[Owner, ...] = ()
-    """Child Jobs of the current attempt. A standalone Job is its own only entry."""
+    """Jobs of the current attempt. A standalone Job is its own only entry."""
+    old_jobs: tuple[Owner, ...] = ()
+    """Jobs of former attempts that still exist."""
     middle: tuple[Owner, ...] = ()
-    """What stands between the owner and those Jobs, parents first: the JobSet of a TrainJob."""
+    """Owners between the topmost one and the Jobs, parents first: the JobSet of a TrainJob."""
+    maker: Owner | None = None
+    """The owner that makes such gangs (`OwnerKind.makes_gangs`). It can be acted on, too."""
     groups: tuple[Group, ...] = ()
-    """Its PodGroups and CompositePodGroups, those that its pods name included; on 1.35 the entries
+    """Its PodGroups and CompositePodGroups, those that its pods name included. On 1.35 the entries
     of Workloads, which have no object (`Group.entry`)."""
     workloads: tuple[Group, ...] = ()
     pods: tuple[Pod, ...] = ()
-    """Pods of the current attempt."""
+    """Pods of the current attempt. Database and live cluster supply none."""
     foreign_pods: tuple[Pod, ...] = ()
     """Pods of other gangs that share one of its groups: the scheduler counts them too."""
     placeholders: tuple[Pod, ...] = ()
-    """Some pods without a node that its scheduler made to hold the place of its members."""
+    """Pods without a node that its scheduler made to hold the place of its members."""
+    holds: tuple[Hold, ...] = ()
+    """Holds on its Jobs. The uid of the owner is compared, so a recreated JobSet has none."""
+    entries: tuple[QueueEntry, ...] = ()
+    """Queue entries of its owner and its Jobs."""
     events: tuple[Event, ...] = ()
-    odd_references: tuple[str, ...] = ()
-    """What is odd about how it hangs together: sentences."""
     not_made: tuple[NotMade, ...] = ()
-    """Those of them that say so of the owner or of what makes its Jobs, by the reasons of their kinds."""
-    nodes: Mapping[str, Node] = field(default_factory=dict)
-    """By name; only nodes that its pods are or were on."""
-    nodes_known: bool = True
-    """False when nodes cannot be looked at: then nothing is said about them."""
-    gang_api_version: str = ""
-    """Version of core PodGroups (1.35: Workloads) that the cluster serves; empty when none."""
-    groups_unobserved: bool = False
-    """Core groups are served and could not be read: their absence means nothing."""
-    known_kinds: frozenset[str] = frozenset()
-    """Kinds, with their API group (`PodGroup.toys.example`), of groups that pods name by a mark and of queues,
-    which are served and can be read: what is not there of them does not exist."""
-    events_known: bool = True
-    holds_known: bool = True
-    """False when Holds are served and cannot be looked at: then their absence means nothing."""
+    """Events in which a controller reports that it could not create an object of this gang."""
+    odd_references: tuple[str, ...] = ()
+    """Sentences about its owner references."""
     unobserved: tuple[Unobserved, ...] = ()
     memory: Mapping[str, UnitMemory] = field(default_factory=dict)
     memory_since: datetime | None = None
     """When gangboard saw this gang first."""
-    holds: tuple[Hold, ...] = ()
-    """Holds on its child Jobs; the uid of the owner is compared, so a recreated JobSet has none."""
-    entries: tuple[QueueEntry, ...] = ()
-    """What admission systems keep for its owner and its Jobs."""
-    queue_visibility: str = ""
-    """A `QueueVisibility`: whether an entry that is not known does not exist."""
-    queue_systems: tuple[str, ...] = ()
-    """Names of the admission systems that are meant by that."""
-    kinds: Mapping[tuple[str, str], KindTraits] = field(default_factory=dict)
-    """What is peculiar to kinds of owners, by API group and kind."""
-    pod_reasons: Mapping[str, str] = field(default_factory=dict)
-    """`GroupingAPI.pod_reasons` of all grouping APIs."""
-    admission: Mapping[str, QueueTraits] = field(default_factory=dict)
-    """What is peculiar to admission systems, by the API group of their entries."""
     queues: QueueTree = field(default_factory=QueueTree)
     """The queues that its entries name, with all above them, as far as these can be read."""
-    room: ClusterCapacity = NO_ROOM
-    """The nodes of the cluster with what is on them; `room.why` says when it tells nothing."""
-    kubernetes: tuple[int, int] | None = None
-    """Version of the API server, such as (1, 37); None when it did not say."""
-    autoscaling: Autoscaling = NOT_SEEN
-    """Nodes on their way, by the objects of autoscalers. Their events about NodeClaims that are named
-    to its pods are among `events`."""
     claims: UnusableClaims = field(default_factory=dict)
-    """Claims that its waiting pods name and cannot use. What could not be looked at is not in it."""
+    """Claims that its waiting pods name and cannot use. Claims that cannot be read are not in it."""
     suspensions: Mapping[str, tuple[SuspendChange, ...]] = field(default_factory=dict)
-    """uid of an owner → the last changes of its `spec.suspend` that this poll worker has watched,
-    oldest first. Nothing is said where nothing is in it."""
+    """uid of an owner → the last changes of its `spec.suspend` that this poll worker has watched, oldest first."""
     recorded_suspends: Mapping[str, RecordedSuspend] = field(default_factory=dict)
     """uid of a suspended owner or Job → its suspend in gangboard's own record."""
     victims: tuple[Victim, ...] = ()
-    """Pods that make room for it and are still there, by name, as far as events tell."""
-    roles_of_pods: Mapping[str, str] = field(default_factory=dict)
-    """uid of a pod → the role of the owner that it belongs to, of owners that make pods without Jobs."""
+    """Pods that make room for it and still exist, by name, as far as events tell."""
     takers: Mapping[str, ObjectRef] = field(default_factory=dict)
     """uid of a pod or group that took room from this gang, as events tell → the gang of that one."""
-    queue_statuses: Mapping[str, QueueStatus] = field(init=False, repr=False, compare=False)
-    """How a queue stands to its owner and to each Job, by uid."""
-    is_queued: bool = field(init=False, repr=False, compare=False)
-    """Whether a queue decides about any of them."""
-    named: Mapping[tuple[str, str, str], Owner | Group] = field(
-        init=False, repr=False, compare=False
-    )
-    """(API group, kind, name) → what stands in `middle`, and what in `groups` is an object."""
+    roles_of_pods: Mapping[str, str] = field(default_factory=dict)
+    """uid of a pod → the role of the owner that it belongs to, of owners that make pods without Jobs."""
+    kinds: Mapping[tuple[str, str], KindTraits] = field(default_factory=dict)
+    """`registry.kind_traits`, by API group and kind. `facts` does not import the registry of decoders."""
+    pod_reasons: Mapping[str, str] = field(default_factory=dict)
+    """`registry.pod_reasons`."""
+    admission: Mapping[str, QueueTraits] = field(default_factory=dict)
+    """`registry.queue_traits`, by the API group of entries."""
 
-    unmet: Mapping[str, tuple[Unmet, ...]] = field(init=False, repr=False, compare=False)
-    """Name of a role of its owner that waits for others → the dependencies that are not met yet."""
-    holding: frozenset[str] = field(init=False, repr=False, compare=False)
-    """uids of its pods that hold a node and are not on their way out."""
-    ready: int = field(init=False, repr=False, compare=False)
-    """How many of its pods are ready."""
+    # Kinds and names
 
-    def __post_init__(self) -> None:
-        """Work out once what rules ask for each of its Jobs and roles."""
-        object.__setattr__(self, "unmet", unmet_dependencies(self.owner))
-        found = queue_statuses_of(self.owner, self.jobs, self.entries, self.queue_visibility)
-        object.__setattr__(self, "queue_statuses", found)
-        object.__setattr__(self, "is_queued", any(one.is_managed for one in found.values()))
-        groups = (group for group in self.groups if group.entry is None)
-        things: tuple[Owner | Group, ...] = (*self.middle, *groups)
-        named = {(one.meta.ref.group, one.meta.ref.kind, one.meta.ref.name): one for one in things}
-        object.__setattr__(self, "named", named)
-        holding = (
-            pod.meta.ref.uid
-            for pod in self.pods
-            if pod.is_placed and pod.is_live and not pod.is_terminating
-        )
-        object.__setattr__(self, "holding", frozenset(holding))
-        object.__setattr__(self, "ready", sum(pod.is_ready for pod in self.pods))
+    @property
+    def name(self) -> str:
+        """The topmost owner in a sentence: `JobSet run`."""
+        return label(self.owner.meta.ref)
 
     @property
     def makers(self) -> tuple[Owner, ...]:
@@ -180,6 +140,139 @@ class GangFacts:
         """Return what is peculiar to the kind of an object."""
         return self.kinds.get((thing.group, thing.kind), NO_TRAITS)
 
+    @cached_property
+    def named(self) -> Mapping[tuple[str, str, str], Owner | Group]:
+        """The owners in `middle` and the groups with an object, by (API group, kind, name)."""
+        groups = (group for group in self.groups if group.entry is None)
+        things: tuple[Owner | Group, ...] = (*self.middle, *groups)
+        refs = [(thing.meta.ref, thing) for thing in things]
+        return {(ref.group, ref.kind, ref.name): thing for ref, thing in refs}
+
+    # Roles and Jobs
+
+    @cached_property
+    def roles(self) -> Mapping[str, Role]:
+        """Roles of the owner by name."""
+        return {role.name: role for role in self.owner.roles}
+
+    @cached_property
+    def child_jobs(self) -> Mapping[str, Owner]:
+        """Current Jobs below the owner by uid. A standalone Job is not among them."""
+        root = self.owner.meta.ref.uid
+        return {uid: job for job in self.jobs if (uid := job.meta.ref.uid) != root}
+
+    @cached_property
+    def running(self) -> frozenset[str]:
+        """uids of the child Jobs that ask for pods."""
+        return frozenset(
+            uid for uid, job in self.child_jobs.items() if job.finish is None and asks_for_pods(job)
+        )
+
+    @cached_property
+    def absent(self) -> Mapping[str, int]:
+        """Role → the number of its child Jobs that do not exist."""
+        created = {job.meta.ref.name for job in self.child_jobs.values()}
+        return {
+            role.name: sum(name not in created for name in role.child_names)
+            for role in self.owner.roles
+        }
+
+    @cached_property
+    def open_roles(self) -> Mapping[str, int]:
+        """Role → the number of its unfinished child Jobs, those that do not exist yet included."""
+        unfinished = (job for job in self.child_jobs.values() if job.finish is None)
+        return Counter(job.role_name for job in unfinished) + Counter(self.absent)
+
+    @property
+    def unfinished(self) -> int:
+        """The number of unfinished child Jobs, those that do not exist yet included."""
+        return sum(self.open_roles.values())
+
+    def unfinished_beside(self, job: Owner, chosen: frozenset[str]) -> int:
+        """Return the number of unfinished Jobs besides this one and the chosen uids."""
+        left = (chosen & self.child_jobs.keys()) | {job.meta.ref.uid}
+        return self.unfinished - sum(self.child_jobs[uid].finish is None for uid in left)
+
+    @cached_property
+    def unmet(self) -> Mapping[str, tuple[Unmet, ...]]:
+        """Name of a waiting role of the owner → its dependencies that are not met yet."""
+        return unmet_dependencies(self.owner)
+
+    @cached_property
+    def dependents(self) -> Mapping[str, tuple[Role, ...]]:
+        """Role → the roles that wait for it."""
+        roles: dict[str, list[Role]] = defaultdict(list)
+        for role in self.owner.roles:
+            for name in {dependency.role for dependency in role.depends_on}:
+                roles[name].append(role)
+        return {name: tuple(waiting) for name, waiting in roles.items()}
+
+    # Groups
+
+    @property
+    def group_objects(self) -> tuple[Group, ...]:
+        """Groups and Workloads with an object."""
+        return *self.workloads, *(group for group in self.groups if group.entry is None)
+
+    @cached_property
+    def pod_groups(self) -> Mapping[str, Group]:
+        """PodGroups with an object by name."""
+        return {
+            group.meta.ref.name: group
+            for group in self.groups
+            if group.meta.ref.kind == "PodGroup" and group.entry is None
+        }
+
+    @cached_property
+    def pod_groups_by_owner(self) -> Mapping[str, Group]:
+        """PodGroups by the uid of an object that owns them."""
+        return {uid: group for group in self.pod_groups.values() for uid in group.meta.owner_uids}
+
+    @cached_property
+    def sharers(self) -> Mapping[str, int]:
+        """Name of a PodGroup → the number of unfinished child Jobs whose templates name it."""
+        unfinished = (job for job in self.child_jobs.values() if job.finish is None)
+        return Counter(job.group_name for job in unfinished)
+
+    @cached_property
+    def seats(self) -> Mapping[str, int]:
+        """Name of a PodGroup → the number of pods that running child Jobs have or will have in it."""
+        seats: Counter[str] = Counter()
+        for uid in self.running:
+            job = self.child_jobs[uid]
+            seats[job.group_name] += seats_of(job)
+        return seats
+
+    # Pods
+
+    @cached_property
+    def pods_by_job(self) -> Mapping[str, tuple[Pod, ...]]:
+        """The pods of each Job by the Job's uid. Jobs without pods have an empty entry."""
+        pods: dict[str, list[Pod]] = {job.meta.ref.uid: [] for job in self.jobs}
+        for pod in self.pods:
+            if pod.meta.controller is not None and pod.meta.controller.uid in pods:
+                pods[pod.meta.controller.uid].append(pod)
+        return {uid: tuple(of_job) for uid, of_job in pods.items()}
+
+    @cached_property
+    def holding(self) -> frozenset[str]:
+        """uids of the pods that hold a node and are not being deleted."""
+        return frozenset(
+            pod.meta.ref.uid
+            for pod in self.pods
+            if pod.node and not pod.is_finished and pod.meta.deleting_since is None
+        )
+
+    @cached_property
+    def ready_pods(self) -> frozenset[str]:
+        """uids of the pods that run and are ready."""
+        return frozenset([pod.meta.ref.uid for pod in self.pods if pod.is_ready])
+
+    @property
+    def ready(self) -> int:
+        """The number of ready pods."""
+        return len(self.ready_pods)
+
     def failed_scheduling(self, pod: Pod) -> str:
         """Return why the last attempt to place a pod failed: `Unschedulable`, `SchedulerError`, or another reason.
 
@@ -188,105 +281,114 @@ class GangFacts:
         reason = pod.unscheduled_reason
         return self.pod_reasons.get(reason, reason)
 
+    # Holds
+
+    @cached_property
+    def holds_by_job(self) -> Mapping[JobKey, tuple[Hold, ...]]:
+        """The Holds of each Job that has some."""
+        holds: dict[JobKey, list[Hold]] = defaultdict(list)
+        for hold in self.holds:
+            holds[hold_key(hold)].append(hold)
+        return {key: tuple(of_job) for key, of_job in holds.items()}
+
+    def holds_on(self, job: Owner) -> tuple[Hold, ...]:
+        """Return the Holds on a Job, by the Job's name and the uid of its controller.
+
+        The policy compares the same (real-control-plane.md §3), so a Hold for a deleted JobSet is on no Job
+        of its successor.
+        """
+        return self.holds_by_job.get(job_key(job), ()) if job.meta.controller is not None else ()
+
+    def hold_of(self, job: Owner) -> Hold | None:
+        """Return the oldest Hold on a Job, or None. It is the one that counts."""
+        return min(self.holds_on(job), key=_age_of_hold, default=None)
+
+    # Queues
+
+    @cached_property
+    def queue_statuses(self) -> Mapping[str, QueueStatus]:
+        """How a queue stands to the owner and to each Job, by uid."""
+        visibility = self.cluster.queue_visibility
+        return queue_statuses_of(self.owner, self.jobs, self.entries, visibility)
+
+    @cached_property
+    def is_any_queued(self) -> bool:
+        """Whether a queue decides about the owner or any Job."""
+        return any(status.is_managed for status in self.queue_statuses.values())
+
     @property
     def queue(self) -> QueueStatus:
         """How a queue stands to the owner."""
         return self.queue_statuses[self.owner.meta.ref.uid]
 
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """The thing that gets a stage: a group; without groups a child Job, a role, or the owner."""
-
-    facts: GangFacts
-    name: str
-    """How a sentence calls it. Unique within the gang."""
-    noun: str
-    """`group`, `Job`, or the owner's kind: what stands before the name."""
-    desired: int
-    quorum: int | None
-    """None when it is scheduled pod by pod or by a basic group."""
-    jobs: tuple[Owner, ...] = ()
-    roles: tuple[Role, ...] = ()
-    """Roles of the owner whose pods belong here, their child Jobs made or not."""
-    pods: tuple[Pod, ...] = ()
-    foreign_pods: tuple[Pod, ...] = ()
-    group: Group | None = None
-    group_name: str = ""
-    """The PodGroup, or the entry of a Workload (`WorkloadEntry.name`), that its pods name, there or
-    not."""
-    held: int = 0
-    """Desired pods of suspended child Jobs."""
-    missing_jobs: tuple[str, ...] = ()
-    """Child Jobs that the owner should have and that do not exist."""
-    events: tuple[Event, ...] = ()
-    memory: UnitMemory = field(default_factory=UnitMemory)
-    placing: Placing | None = None
-    """What arithmetic says of its members that wait for a node; None when none waits."""
-    together: Unit | None = None
-    """All workers without a group as one, where others beside it wait for nodes as well: why they have
-    none is a matter of all of them."""
-    live: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
-    """Pods that the scheduler counts as members."""
-    current: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
-    """Live pods that are not on their way out."""
-    unplaced: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
-    """Current pods without a node."""
-    refused: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
-    """Current pods without a node of which the scheduler says Unschedulable; not those that only wait for
-    another pod of their group (`Pod.is_innocent`)."""
-    placed: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
-    """Current pods on a node."""
-    ready: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
-    """Pods that run and are ready."""
-
-    def __post_init__(self) -> None:
-        """Sort the pods once: every rule asks for them, and large gangs have thousands."""
-        live = tuple(pod for pod in self.pods if pod.is_live)
-        current = tuple(pod for pod in live if not pod.is_terminating)
-        unplaced = tuple(pod for pod in current if not pod.is_placed)
-        sorted_out = {
-            "live": live,
-            "current": current,
-            "unplaced": unplaced,
-            "refused": tuple(
-                pod
-                for pod in unplaced
-                if self.facts.failed_scheduling(pod) == "Unschedulable" and not pod.is_innocent
-            ),
-            "placed": tuple(pod for pod in current if pod.is_placed),
-            "ready": tuple(pod for pod in self.pods if pod.is_ready),
+    @cached_property
+    def queued_jobs(self) -> Mapping[str, Owner]:
+        """Unfinished child Jobs that a queue manages one by one, by uid."""
+        return {
+            uid: job
+            for uid, job in self.child_jobs.items()
+            if job.finish is None and self.queue_statuses[uid].is_managed
         }
-        for name, pods in sorted_out.items():
-            object.__setattr__(self, name, pods)
 
-    @property
-    def now(self) -> datetime:
-        """The time of the assessment."""
-        return self.facts.now
+    @cached_property
+    def queue_system(self) -> str:
+        """Names of the admission systems of its entries, else of all that this cluster may have: `Kueue`."""
+        traits = {self.admission.get(entry.meta.ref.group) for entry in self.entries}
+        own = sorted(one.label for one in traits if one is not None)
+        return names(own or self.cluster.queue_systems)
 
-    @property
-    def owner(self) -> Owner:
-        """The gang's owner."""
-        return self.facts.owner
+    @cached_property
+    def wait(self) -> WaitReason | None:
+        """Why none of its child Jobs may run now."""
+        until = f"the {self.owner.meta.ref.kind} does"
+        if self.queue.standing is QueueStanding.NOT_KNOWN:
+            why = f"{self.name} is suspended, and may wait in queue {self.queue.queue}"
+            return WaitReason(why, until)
+        if not self.queue.may_run:
+            return WaitReason(f"{self.queue_system} has not admitted {self.name}", until)
+        return WaitReason(f"{self.name} is suspended", until) if self.owner.suspended else None
 
-    @property
-    def wanted(self) -> int:
-        """Pods that should exist now: desired without those of suspended Jobs."""
-        return self.desired - self.held
+    def wait_of(self, job: Owner) -> WaitReason | None:
+        """Return why a child Job may not run now: because of its owner, or of a queue of its own."""
+        own = self.queue_statuses[job.meta.ref.uid]
+        if self.wait is not None or own.may_run or not job.suspended:
+            return self.wait
+        name = label(job.meta.ref)
+        if own.standing is QueueStanding.NOT_KNOWN:
+            return WaitReason(f"{name} may wait in queue {own.queue}", "that has admitted it")
+        if own.standing is QueueStanding.DEACTIVATED:
+            entries = names(entry.meta.ref.name for entry in own.entries)
+            why = f"{own.entries[0].meta.ref.kind} {entries} of {name} is deactivated"
+            return WaitReason(why, "that is activated and admitted")
+        return WaitReason(f"{self.queue_system} has not admitted {name}", "it is admitted")
 
-    @property
-    def needed(self) -> int:
-        """The quorum, or without one all wanted pods."""
-        return self.quorum if self.quorum is not None else self.wanted
 
-    @property
-    def other_scheduler(self) -> str:
-        """Name of the scheduler of members that wait, where it is another than that of Kubernetes; else empty."""
-        found = (pod.scheduler_name for pod in self.unplaced if pod.other_scheduler)
-        return next(found, "")
+def job_key(job: Owner) -> JobKey:
+    """Return the key of a Job in `Gang.holds_by_job`."""
+    ref, controller = job.meta.ref, job.meta.controller
+    return controller.uid if controller else "", ref.namespace, ref.name
 
-    @property
-    def succeeded(self) -> int:
-        """Pods of the current attempt that have succeeded."""
-        return sum(pod.phase == "Succeeded" for pod in self.pods)
+
+def hold_key(hold: Hold) -> JobKey:
+    """Return the key of the Job that a Hold is for."""
+    return hold.owner_uid, hold.meta.ref.namespace, hold.job_name
+
+
+def _age_of_hold(hold: Hold) -> tuple[bool, float, str]:
+    created = hold.meta.created_at
+    return created is None, created.timestamp() if created else 0.0, hold.meta.ref.name
+
+
+def is_paused(job: Owner) -> bool:
+    """Whether gangboard set its parallelism to 0. The annotation alone proves nothing: it may be left over."""
+    return job.parallelism == 0 and bool(job.paused_parallelism)
+
+
+def asks_for_pods(job: Owner) -> bool:
+    """Whether a Job is neither suspended nor at parallelism 0."""
+    return not job.suspended and job.parallelism != 0
+
+
+def seats_of(job: Owner) -> int:
+    """Return the number of pods that a Job has or will have at a time: without those that succeeded."""
+    return max(0, job.desired - job.succeeded_pods)

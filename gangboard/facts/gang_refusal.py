@@ -11,8 +11,8 @@ from gangboard.domain.quota import Queue
 from gangboard.domain.text import count, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.scheduler_text import scheduler_messages
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import lacks_room
 from gangboard.plugins.rule import UnitRule
 
@@ -66,12 +66,12 @@ def queue_of(unit: Unit) -> Queue | None:
     group = unit.group
     if group is None or not group.queue:
         return None
-    return unit.facts.queues.entrance(group.meta.ref.group, group.meta.ref.namespace, group.queue)
+    return unit.gang.queues.entrance(group.meta.ref.group, group.meta.ref.namespace, group.queue)
 
 
 def lacks_queue(unit: Unit, kind: str) -> bool:
-    """Whether the queue of the unit's group does not exist; `kind` as in `GangFacts.known_kinds`."""
+    """Whether the queue of the unit's group does not exist; `kind` as in `Gang.known_kinds`."""
     group = unit.group
-    if group is None or not group.queue or kind not in unit.facts.known_kinds:
+    if group is None or not group.queue or kind not in unit.gang.cluster.known_kinds:
         return False
     return queue_of(unit) is None

@@ -12,8 +12,9 @@ def request_for(owner: Owner, job: Owner) -> tuple[GangRequest, Owner] | None:
     """
     if job.gang_request is not None:
         return job.gang_request, job
-    if any(role.gang_request is not None for role in owner.roles):
-        own = next((role.gang_request for role in owner.roles if role.name == job.role_name), None)
+    by_role = [role for role in owner.roles if role.gang_request is not None]
+    if by_role:
+        own = next((role.gang_request for role in by_role if role.name == job.role_name), None)
         return None if own is None else (own, owner)
     return None if owner.gang_request is None else (owner.gang_request, owner)
 

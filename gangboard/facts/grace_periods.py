@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from gangboard.domain.pod import Pod
 from gangboard.facts.attempt_history import attempt_start, latest
 from gangboard.facts.dependencies import followers_due
-from gangboard.facts.gang import Unit
-from gangboard.facts.unit_counts import missing, on_sick_nodes
+from gangboard.facts.unit import Unit
+from gangboard.facts.unit_counts import on_sick_nodes
 
 COUNT_GRACE = timedelta(seconds=30)
 """Pods and groups come one by one: a count below what is needed is news after this long."""
@@ -33,7 +33,7 @@ def _seen_to_change(unit: Unit) -> datetime | None:
     None when it never was. What was remembered at the very first sight says only when gangboard
     came: then the newest pod tells more.
     """
-    remembered, first_sight = unit.memory.created_since, unit.facts.memory_since
+    remembered, first_sight = unit.memory.created_since, unit.gang.memory_since
     if remembered is None:
         return None
     if unit.memory.created != len(unit.current):
@@ -55,10 +55,10 @@ def creation_due(unit: Unit) -> datetime | None:
 def _dependencies_met(unit: Unit) -> Iterator[datetime | None]:
     """Return when the roles that this unit depended on moved last."""
     names = {dependency.role for role in unit.roles for dependency in role.depends_on}
-    jobs = [job for job in unit.facts.jobs if job.role_name in names] if names else []
+    jobs = [job for job in unit.gang.jobs if job.role_name in names] if names else []
     yield from (job.finish.at for job in jobs if job.finish is not None)
     uids = {job.meta.ref.uid for job in jobs}
-    for pod in unit.facts.pods if uids else ():
+    for pod in unit.gang.pods if uids else ():
         if pod.meta.controller is not None and pod.meta.controller.uid in uids:
             yield pod.ready.since if pod.ready is not None else None
 
@@ -84,7 +84,7 @@ def next_recheck(unit: Unit) -> datetime | None:
     """Return the next time at which waiting alone can change what is said of its start."""
     newest, unchanged = newest_creation(unit.unplaced), unchanged_since(unit)
     times = (
-        creation_due(unit) if missing(unit) else None,
+        creation_due(unit) if unit.missing else None,
         newest + ATTEMPT_GRACE if newest is not None else None,
         unchanged + COUNT_GRACE if unchanged is not None else None,
     )

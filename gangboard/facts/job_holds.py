@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from gangboard.domain.advice import AdviceKind, AdvisedStep
@@ -11,50 +11,14 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import MOST_NAMED, names, quote, shorten
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang, hold_key, job_key
 from gangboard.facts.suspensions import minute_of, suspension_of, suspension_words
-
-JobKey = tuple[str, str, str]
-"""(uid of the controller, namespace, name) of a Job."""
 
 _UNKNOWN = "no Hold, by whom is not known"
 _NOT_SEEN = "whether by a Hold is not known"
 
 
-def holds_by_job(holds: Iterable[Hold]) -> Mapping[JobKey, Hold]:
-    """Return the Holds by what they are on; of several on one Job the oldest counts."""
-    return {_of_hold(hold): hold for hold in sorted(holds, key=_age, reverse=True)}
-
-
-def hold_of(job: Owner, holds: Mapping[JobKey, Hold]) -> Hold | None:
-    """Return the Hold on a Job, None without one: by the Job's name and the uid of its controller.
-
-    That is what the policy compares (real-control-plane.md §3), so a Hold made for a JobSet that
-    was deleted is on no Job of the one made anew.
-    """
-    return holds.get(_of_job(job)) if job.meta.controller is not None else None
-
-
-def hold_on(job: Owner, holds: Iterable[Hold]) -> Hold | None:
-    """Return the one of these Holds that is on a Job, as `hold_of` for a single Job."""
-    return hold_of(job, holds_by_job(holds))
-
-
-def _of_hold(hold: Hold) -> JobKey:
-    return hold.owner_uid, hold.meta.ref.namespace, hold.job_name
-
-
-def _of_job(job: Owner) -> JobKey:
-    controller = job.meta.controller
-    return controller.uid if controller else "", job.meta.ref.namespace, job.meta.ref.name
-
-
-def _age(hold: Hold) -> tuple[bool, float, str]:
-    created = hold.meta.created_at
-    return created is None, created.timestamp() if created else 0.0, hold.meta.ref.name
-
-
-def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[AdvisedStep, ...]:
+def resume_advice(gang: Gang, suspended: Iterable[Owner]) -> tuple[AdvisedStep, ...]:
     """Return how these go on, as `how_to_resume`; nothing for what is meant, or would be suspended again.
 
     A suspension is deliberate if a person made it with a Hold, gangboard or kubectl. Its page has the button.
@@ -63,14 +27,14 @@ def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[Advised
     by itself is nothing to resume, where no Hold may keep the controller from it: why it does not happen,
     only the controller can say.
     """
-    if facts.owner.meta.controller is not None or facts.owner.managed_by:
+    if gang.owner.meta.controller is not None or gang.owner.managed_by:
         return ()
     if (
-        facts.traits.resumes_jobs
-        and facts.holds_known
-        and not (facts.owner.suspended or facts.holds)
+        gang.traits.resumes_jobs
+        and gang.cluster.holds_known
+        and not (gang.owner.suspended or gang.holds)
     ):
-        maker = facts.traits.controller
+        maker = gang.traits.controller
         return (
             AdvisedStep(
                 f"{maker[:1].upper()}{maker[1:]} resumes it: if it does not, its log says why.",
@@ -80,24 +44,24 @@ def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[Advised
     found = [
         one
         for one in suspended
-        if not facts.queue_statuses[one.meta.ref.uid].is_managed
+        if not gang.queue_statuses[one.meta.ref.uid].is_managed
         and not one.managed_by
-        and not _is_meant(facts, one)
-        and not (one.role_name and one.role_name in facts.unmet)
+        and not _is_meant(gang, one)
+        and not (one.role_name and one.role_name in gang.unmet)
     ]
     if not found:
         return ()
     them = "it" if len(found) == 1 else "them"
-    return (how_to_resume(facts, found, f" to let {them} run."),)
+    return (how_to_resume(gang, found, f" to let {them} run."),)
 
 
-def _is_meant(facts: GangFacts, job: Owner) -> bool:
+def _is_meant(gang: Gang, job: Owner) -> bool:
     """Whether a person meant to suspend a Job: its Hold says so, the record, or the field manager."""
-    known = suspension_of(facts, job)
-    return hold_on(job, facts.holds) is not None or (known is not None and known.by_person)
+    known = suspension_of(gang, job)
+    return gang.hold_of(job) is not None or (known is not None and known.by_person)
 
 
-def how_to_resume(facts: GangFacts, suspended: Sequence[Owner], ending: str) -> AdvisedStep:
+def how_to_resume(gang: Gang, suspended: Sequence[Owner], ending: str) -> AdvisedStep:
     """Return `Release Hold a of Job a and resume Job b`: of those of one kind, at least one.
 
     `ending` is what follows these words in the sentence, with its full stop.
@@ -105,8 +69,7 @@ def how_to_resume(facts: GangFacts, suspended: Sequence[Owner], ending: str) -> 
     The policy turns the resume of a Job back that has a Hold (real-control-plane.md §3), so where
     Holds cannot be read one may have to go as well.
     """
-    holds = holds_by_job(facts.holds)
-    held = [(hold, one) for one in suspended if (hold := hold_of(one, holds)) is not None]
+    held = [(hold, one) for one in suspended if (hold := gang.hold_of(one)) is not None]
     whose = {one.meta.ref.uid for _, one in held}
     free = [one.meta for one in suspended if one.meta.ref.uid not in whose]
     parts = []
@@ -115,7 +78,7 @@ def how_to_resume(facts: GangFacts, suspended: Sequence[Owner], ending: str) -> 
         parts.append(f"release {released} of {_several(one.meta.ref for _, one in held)}")
     if free:
         parts.append(f"resume {_several(meta.ref for meta in free)}")
-    if not facts.holds_known and any(meta.controller is not None for meta in free):
+    if not gang.cluster.holds_known and any(meta.controller is not None for meta in free):
         parts.append(f"release any Hold that may be on {'it' if len(free) == 1 else 'them'}")
     text = " and ".join(parts)
     names_all = max(len(held), len(free)) <= MOST_NAMED
@@ -137,17 +100,16 @@ def is_held(job: Owner, hold: Hold | None) -> bool:
     return hold is not None and job.suspended and job.finish is None
 
 
-def listed_with_holders(facts: GangFacts, jobs: Iterable[Owner]) -> str:
+def listed_with_holders(gang: Gang, jobs: Iterable[Owner]) -> str:
     """Return `a and b (held by alice since …: disk); c (…)`: suspended Jobs, by whom, since when and why."""
-    holds = holds_by_job(facts.holds)
     held: dict[tuple[str, str], list[tuple[Owner, Hold]]] = {}
     free: dict[str, list[str]] = {}
     for job in jobs:
-        hold = hold_of(job, holds)
+        hold = gang.hold_of(job)
         if hold is not None:
             held.setdefault((_holder(hold), hold.reason), []).append((job, hold))
         else:
-            free.setdefault(_by_whom(facts, job), []).append(job.meta.ref.name)
+            free.setdefault(_by_whom(gang, job), []).append(job.meta.ref.name)
     groups = [
         (names(job.meta.ref.name for job, _ in found), _held_words(found))
         for found in held.values()
@@ -171,29 +133,28 @@ def _held_words(found: Sequence[tuple[Owner, Hold]]) -> str:
     return f"{_holder(first)}{since}{reason}"
 
 
-def _by_whom(facts: GangFacts, job: Owner) -> str:
+def _by_whom(gang: Gang, job: Owner) -> str:
     """Return who suspended a Job that has no Hold."""
-    known = suspension_of(facts, job)
+    known = suspension_of(gang, job)
     # A controller writes this field of the Jobs that it makes or resumes, so only a person's write counts.
     if known is not None and known.by_person:
         return f"suspended {suspension_words(known)}"
     if job.meta.controller is None:
         return ""  # nobody turns its suspension back: it needs no Hold
-    return _UNKNOWN if facts.holds_known else _NOT_SEEN
+    return _UNKNOWN if gang.cluster.holds_known else _NOT_SEEN
 
 
-def born_suspended(facts: GangFacts, jobs: Iterable[Owner]) -> str:
+def born_suspended(gang: Gang, jobs: Iterable[Owner]) -> str:
     """Return the sentence about held Jobs that a restart of their owner made anew, or nothing.
 
     The policy suspends a Job that is created under its Hold, so the Hold outlives the restart.
     """
-    if facts.owner.restarts < 1:
+    if gang.owner.restarts < 1:
         return ""
-    holds = holds_by_job(facts.holds)
-    found = [job.meta.ref.name for job in jobs if _is_born_suspended(job, hold_of(job, holds))]
+    found = [job.meta.ref.name for job in jobs if _is_born_suspended(job, gang.hold_of(job))]
     if not found:
         return ""
-    restart = facts.owner.restarts
+    restart = gang.owner.restarts
     return f"Restart {restart} re-created {names(found)}, and the Hold keeps {'it' if len(found) == 1 else 'them'}."
 
 
@@ -204,12 +165,11 @@ def _is_born_suspended(job: Owner, hold: Hold | None) -> bool:
     return held_at is not None and made_at is not None and made_at > held_at
 
 
-def hold_evidence(facts: GangFacts, jobs: Iterable[Owner]) -> tuple[Evidence, ...]:
+def hold_evidence(gang: Gang, jobs: Iterable[Owner]) -> tuple[Evidence, ...]:
     """Return what there is to see about who suspended these Jobs: their Holds, and our own word."""
-    holds = holds_by_job(facts.holds)
     found = []
     for job in jobs:
-        hold = hold_of(job, holds)
+        hold = gang.hold_of(job)
         if hold is not None:
             found.append(Evidence("Hold", _described(hold), hold.meta.ref))
         elif job.last_action:
@@ -217,17 +177,17 @@ def hold_evidence(facts: GangFacts, jobs: Iterable[Owner]) -> tuple[Evidence, ..
     return tuple(found)
 
 
-def idle_holds(facts: GangFacts) -> tuple[Evidence, ...]:
+def idle_holds(gang: Gang) -> tuple[Evidence, ...]:
     """Return the Holds that keep nothing, each with why: they are never shown as holding.
 
     A Hold suspends nothing by itself: it is armed until somebody suspends the Job, and without its
     policy it is a note.
     """
-    jobs = {_of_job(job): job for job in facts.jobs}
+    jobs = {job_key(job): job for job in gang.jobs}
     return tuple(
         Evidence("Hold without effect", f"{_described(hold)}: {why}", hold.meta.ref)
-        for hold in facts.holds
-        if (why := _why_idle(jobs.get(_of_hold(hold)), hold.job_name))
+        for hold in gang.holds
+        if (why := _why_idle(jobs.get(hold_key(hold)), hold.job_name))
     )
 
 

@@ -9,10 +9,10 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.text import label, out_of
 from gangboard.facts.attempt_history import has_lost, restart_under_way, whole_in_attempt
 from gangboard.facts.creation_refusal import newest_creation_refusal
-from gangboard.facts.gang import Unit
 from gangboard.facts.preemption import Preemption, takers_text
 from gangboard.facts.scheduler_text import has_rejected_pods
-from gangboard.facts.unit_counts import missing, on_sick_nodes, ready_count, succeeded
+from gangboard.facts.unit import Unit
+from gangboard.facts.unit_counts import on_sick_nodes, ready_count
 
 NODE_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC"})
 """Reasons of `DisruptionTarget` that say that the pod's node failed or is gone."""
@@ -42,7 +42,7 @@ def are_kept_away(unit: Unit) -> bool:
     """Whether members that it lacks were tried and refused: by the scheduler, or when made."""
     if has_rejected_pods(unit):
         return True
-    return missing(unit) > 0 and newest_creation_refusal(unit) is not None
+    return unit.missing > 0 and newest_creation_refusal(unit) is not None
 
 
 def disrupted(unit: Unit) -> tuple[Pod, ...]:
@@ -71,7 +71,7 @@ def how_many_run(unit: Unit) -> str:
     """Return `3 of 4 members run`, with the quorum where it is not the size, or how the gang stands."""
     ready = ready_count(unit)
     text = f"{out_of(ready, unit.wanted, 'member')} {'runs' if ready == 1 else 'run'}"
-    done = succeeded(unit)
+    done = unit.succeeded
     if done:
         text = f"{text}, {done} {'has' if done == 1 else 'have'} succeeded"
     elif not ready and unit.quorum is None:
@@ -87,7 +87,7 @@ def _of_the_gang(unit: Unit) -> str:
     Empty where none does, and where more are there than its owner asks for.
     """
     whole = unit.owner.desired
-    running = unit.facts.ready
+    running = unit.gang.ready
     if not 0 < running <= whole - unit.desired:
         return ""
     return f", {running} of {whole} of {label(unit.owner.meta.ref)}"
@@ -99,7 +99,7 @@ def how_they_left(unit: Unit, taken: Preemption | None = None) -> str:
     `taken` names those who preempted some, which are gone at once; the caller has them as evidence.
     """
     said_of = _SAID.copy()
-    for kind in unit.facts.kinds.values():
+    for kind in unit.gang.kinds.values():
         said_of.update(kind.disruptions)
     reasons = Counter(
         said_of[pod.disruption.reason]

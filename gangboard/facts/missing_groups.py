@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gangboard.domain.pod import Pod
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 
 
 def waiting_for_missing_group(unit: Unit) -> tuple[Pod, ...]:
@@ -16,7 +16,7 @@ def waiting_for_missing_group(unit: Unit) -> tuple[Pod, ...]:
 
 def _would_be_known(unit: Unit, kind: str) -> bool:
     """Whether groups of that kind (`Pod.group_kind`) are served, and all of them can be read."""
-    facts = unit.facts
+    gang = unit.gang
     if kind:
-        return kind in facts.known_kinds
-    return bool(facts.gang_api_version) and not facts.groups_unobserved
+        return kind in gang.cluster.known_kinds
+    return bool(gang.cluster.gang_api_version) and not gang.cluster.groups_unobserved

@@ -15,13 +15,12 @@ from gangboard.domain.text import (
 )
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.creation_refusal import newest_creation_refusal, remedy
-from gangboard.facts.gang import Unit
 from gangboard.facts.scheduler_text import (
     best_scheduler_message,
     scheduler_errors,
     scheduler_messages,
 )
-from gangboard.facts.unit_counts import active_jobs, given_up, missing
+from gangboard.facts.unit import Unit
 
 
 def missing_reason(unit: Unit, reason: str = "") -> str:
@@ -50,24 +49,24 @@ def _given_up(unit: Unit) -> str:
 
 
 def _without_indexes(unit: Unit) -> list[Owner]:
-    return [job for job in active_jobs(unit) if job.failed_index_count] if given_up(unit) else []
+    return [job for job in unit.active_jobs if job.failed_index_count] if unit.given_up else []
 
 
 def _indexes_of(unit: Unit, job: Owner) -> str:
     """Return `3`, and where a gang has several Jobs `3 of Job run-workers-0`."""
-    several = len(unit.facts.jobs) > 1
+    several = len(unit.gang.jobs) > 1
     return f"{job.failed_indexes} of {label(job.meta.ref)}" if several else job.failed_indexes
 
 
 def _others(unit: Unit, reason: str) -> str:
     """Return the same of the members that can still come."""
-    if missing(unit):
+    if unit.missing:
         refusal = newest_creation_refusal(unit)
         if refusal is not None:
             return refusal.about("the rest")
     if unit.unplaced:
         return _unplaced(unit, reason)
-    if missing(unit):
+    if unit.missing:
         return _not_made(unit)
     starting = [pod for pod in unit.placed if not pod.is_ready]
     if not starting:
@@ -77,7 +76,7 @@ def _others(unit: Unit, reason: str) -> str:
 
 def _not_made(unit: Unit) -> str:
     """Return how many pods are not made; of those whose predecessor is still there, that it is."""
-    number = missing(unit)
+    number = unit.missing
     leaving = min(number, sum(pod.is_live and pod.is_terminating for pod in unit.pods))
     texts = []
     if leaving:
@@ -126,7 +125,7 @@ def _wait(number: int) -> str:
 
 def missing_advice(unit: Unit) -> tuple[str, ...]:
     """Return what lets the members come that are refused when they are made; nothing for others."""
-    refusal = newest_creation_refusal(unit) if missing(unit) else None
+    refusal = newest_creation_refusal(unit) if unit.missing else None
     return remedy(unit, refusal) if refusal is not None else ()
 
 
@@ -136,7 +135,7 @@ def missing_evidence(unit: Unit) -> tuple[Evidence, ...]:
         Evidence("status.failedIndexes", job.failed_indexes, job.meta.ref)
         for job in _without_indexes(unit)
     ]
-    refusal = newest_creation_refusal(unit) if missing(unit) else None
+    refusal = newest_creation_refusal(unit) if unit.missing else None
     if refusal is not None:
         found.append(Evidence("refused", refusal.event.note, refusal.event.regarding))
     said = best_scheduler_message(scheduler_messages(unit, "Unschedulable"))

@@ -20,7 +20,7 @@ from gangboard.domain.event import Event, last_seen_seconds
 from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.text import shorten
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 
 PATIENCE = timedelta(minutes=15)
 """How long a step may take: Karpenter waits so long for a node to register (liveness.go)."""
@@ -107,7 +107,7 @@ def nominations(unit: Unit) -> tuple[Nomination, ...]:
         named = named_claim(event)
         if named is not None:
             told[named[0]].append(event)
-    seen = unit.facts.autoscaling.claims
+    seen = unit.gang.cluster.autoscaling.claims
     if seen is None:
         found = _by_events(unit, told)
     else:
@@ -137,7 +137,7 @@ def _by_events(unit: Unit, told: Mapping[str, list[Event]]) -> list[Nomination]:
     """Return what the events alone tell: believed for a while, unless the node is there."""
     if not told:
         return []
-    nodes = {node.name for node in unit.facts.room.nodes}
+    nodes = {node.name for node in unit.gang.cluster.room.nodes}
     found = []
     for name, events in told.items():
         last = max(events, key=last_seen_seconds)

@@ -9,7 +9,8 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.queue import LabelSources, QueueEntry
 from gangboard.domain.text import label
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.gang import Gang
+from gangboard.facts.unit import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ def added_labels(unit: Unit) -> Mapping[str, AddedLabel]:
     found: dict[str, AddedLabel] = {}
     sources = [
         (entry, part)
-        for entry in unit.facts.entries
+        for entry in unit.gang.entries
         if entry.has_quota and entry.is_in_use
         for part in entry.label_sources
     ]
@@ -44,20 +45,20 @@ def added_labels(unit: Unit) -> Mapping[str, AddedLabel]:
                 continue
             for key, value in pod.needs.node_selector:
                 if key not in found and key not in part.own:
-                    added = _added(unit.facts, entry, part, key, value)
+                    added = _added(unit.gang, entry, part, key, value)
                     if added is not None:
                         found[key] = added
     return found
 
 
 def _added(
-    facts: GangFacts, entry: QueueEntry, part: LabelSources, key: str, value: str
+    gang: Gang, entry: QueueEntry, part: LabelSources, key: str, value: str
 ) -> AddedLabel | None:
     """Return the label with its source. None if neither a check nor a known flavor adds it."""
     if key in part.checks:
         return AddedLabel(key, value, f"admission check {part.checks[key]}")
     for name in part.flavors:
-        flavor = facts.queues.flavors.get((entry.meta.ref.group, name))
+        flavor = gang.queues.flavors.get((entry.meta.ref.group, name))
         if flavor is not None and flavor.node_labels.get(key) == value:
             return AddedLabel(key, value, label(flavor.meta.ref), flavor.meta.ref)
     return None

@@ -15,8 +15,9 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.text import names
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.attempt_history import attempt_start
-from gangboard.facts.gang import Unit, Victim
+from gangboard.facts.gang import Victim
 from gangboard.facts.job_pod_names import may_be_pod_of
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import is_bare_group
 
 # API servers, kubelets and gangboard have clocks of their own.
@@ -71,7 +72,7 @@ def victims_of(unit: Unit) -> tuple[Victim, ...]:
     own = {pod.meta.ref.uid for pod in unit.current}
     if unit.group is not None:
         own.add(unit.group.meta.ref.uid)
-    found = [victim for victim in unit.facts.victims if victim.taker in own]
+    found = [victim for victim in unit.gang.victims if victim.taker in own]
     return tuple(sorted(found, key=lambda one: (one.pod.namespace, one.pod.name)))
 
 
@@ -98,12 +99,14 @@ def has_lost_all(unit: Unit) -> bool:
 
 def _events(unit: Unit) -> tuple[Event, ...]:
     """Return the events of preemptions that count, newest first."""
+    told = [event for event in unit.events if event.reason == "Preempted"]
+    if not told:
+        return ()
     alive = {pod.meta.ref.uid for pod in unit.current}
     found = [
         event
-        for event in unit.events
-        if event.reason == "Preempted"
-        and event.regarding.kind == "Pod"
+        for event in told
+        if event.regarding.kind == "Pod"
         and event.regarding.uid not in alive
         and event.last_seen is not None
         and _counts(unit, event.last_seen)
@@ -130,18 +133,18 @@ def _is_of(unit: Unit, event: Event) -> bool:
     name = event.regarding.name
     if any(pod.meta.ref.uid == event.regarding.uid for pod in unit.pods):
         return True
-    if len(unit.facts.jobs) < 2:
+    if len(unit.gang.jobs) < 2:
         return True
     own = {job.meta.ref.uid for job in unit.jobs if may_be_pod_of(job, name)}
     return bool(own) and not any(
-        job.meta.ref.uid not in own and may_be_pod_of(job, name) for job in unit.facts.jobs
+        job.meta.ref.uid not in own and may_be_pod_of(job, name) for job in unit.gang.jobs
     )
 
 
 def _takers(unit: Unit, events: tuple[Event, ...]) -> tuple[ObjectRef, ...]:
     """Return the gangs that took the room; where none is known, what the events name."""
     named = [event.related for event in events if event.related is not None]
-    gangs = [unit.facts.takers.get(ref.uid) for ref in named]
+    gangs = [unit.gang.takers.get(ref.uid) for ref in named]
     told = {ref.uid for ref in named}
     remembered = [ref for ref in unit.memory.preempted_by if ref.uid not in told]
     known = dict.fromkeys([*(ref for ref in gangs if ref is not None), *remembered])

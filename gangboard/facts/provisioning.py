@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from gangboard.domain.autoscaling import CHECK_CAPACITY, ProvisioningRequest
 from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.text import shorten
-from gangboard.facts.gang import Unit
 from gangboard.facts.node_claim_nominations import PATIENCE
+from gangboard.facts.unit import Unit
 
 _REQUESTED = "CapacityIsProvisioned"
 """Reason of `Provisioned` when a scale-up was requested: its nodes are still to come."""
@@ -44,7 +44,7 @@ class Provision:
 
 def provisions(unit: Unit) -> tuple[Provision, ...]:
     """Return the requests that waiting pods consume, by name; nothing where none can be looked at."""
-    seen = unit.facts.autoscaling.requests
+    seen = unit.gang.cluster.autoscaling.requests
     if seen is None:
         return ()
     asked = Counter(

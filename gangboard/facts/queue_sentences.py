@@ -15,10 +15,10 @@ from gangboard.domain.quota import Queue, QueueLevel, QueueState
 from gangboard.domain.text import is_or_are, label, names, out_of
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.attempt_history import latest
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.gang import Gang
 from gangboard.facts.grace_periods import CREATION_GRACE
-from gangboard.facts.job_holds import hold_of, holds_by_job
 from gangboard.facts.suspensions import suspend_evidence
+from gangboard.facts.unit import Unit
 
 HEALTH = {
     QueueStanding.WAITS: Health.WAITING,
@@ -30,22 +30,21 @@ HEALTH = {
 """What a suspended object is by how a queue stands to it."""
 
 
-def kept_jobs(facts: GangFacts, jobs: Iterable[Owner]) -> tuple[Owner, ...]:
+def kept_jobs(gang: Gang, jobs: Iterable[Owner]) -> tuple[Owner, ...]:
     """Return those of these Jobs of an owner that runs which a queue keeps suspended, and no Hold.
 
     A Hold keeps its Job suspended also when the queue admits it, so it goes before the queue.
     """
-    if facts.owner.suspended or not facts.is_queued:
+    if gang.owner.suspended or not gang.is_any_queued:
         return ()
-    holds = holds_by_job(facts.holds)
     return tuple(
         job
         for job in jobs
-        if job.meta.ref.uid != facts.owner.meta.ref.uid
+        if job.meta.ref.uid != gang.owner.meta.ref.uid
         and job.suspended
         and job.finish is None
-        and facts.queue_statuses[job.meta.ref.uid].is_managed
-        and hold_of(job, holds) is None
+        and gang.queue_statuses[job.meta.ref.uid].is_managed
+        and gang.hold_of(job) is None
     )
 
 
@@ -53,35 +52,35 @@ def pods_to_be_admitted(unit: Unit) -> int:
     """Return how many pods of the unit come when its queue admits their Jobs."""
     if not unit.held:
         return 0
-    queue_statuses = unit.facts.queue_statuses
+    queue_statuses = unit.gang.queue_statuses
     return sum(
         job.desired
-        for job in kept_jobs(unit.facts, unit.jobs)
+        for job in kept_jobs(unit.gang, unit.jobs)
         if queue_statuses[job.meta.ref.uid].standing is not QueueStanding.DEACTIVATED
     )
 
 
-def health_in_queue(facts: GangFacts, subject: Owner) -> Health:
+def health_in_queue(gang: Gang, subject: Owner) -> Health:
     """Return what a suspended owner or Job is by how its queue stands to it.
 
     Without a Workload for so long it is blocked. One that has no conditions is not: Kueue writes none
     while others are before it in a strict queue, for hours if need be (`StrictFIFO`).
     """
-    state = facts.queue_statuses[subject.meta.ref.uid]
-    if is_not_resumed(facts, subject) or (not state.entries and is_overdue(facts, subject)):
+    state = gang.queue_statuses[subject.meta.ref.uid]
+    if is_not_resumed(gang, subject) or (not state.entries and is_overdue(gang, subject)):
         return Health.BLOCKED
     return HEALTH[state.standing]
 
 
-def is_overdue(facts: GangFacts, subject: Owner) -> bool:
+def is_overdue(gang: Gang, subject: Owner) -> bool:
     """Whether its admission system has given no sign about it for longer than one takes that runs."""
-    due = sign_due(facts, subject)
-    return due is not None and due <= facts.now
+    due = sign_due(gang, subject)
+    return due is not None and due <= gang.now
 
 
-def resume_due(facts: GangFacts, subject: Owner) -> datetime | None:
+def resume_due(gang: Gang, subject: Owner) -> datetime | None:
     """Return the time by which its admission system should resume the admitted owner, or None if no resume is due."""
-    state = facts.queue_statuses[subject.meta.ref.uid]
+    state = gang.queue_statuses[subject.meta.ref.uid]
     if state.standing is not QueueStanding.ADMITTED or not subject.suspended:
         return None
     suspended = find_condition(subject.conditions, "Suspended")
@@ -91,107 +90,107 @@ def resume_due(facts: GangFacts, subject: Owner) -> datetime | None:
     return start + CREATION_GRACE if start is not None else None
 
 
-def is_not_resumed(facts: GangFacts, subject: Owner) -> bool:
+def is_not_resumed(gang: Gang, subject: Owner) -> bool:
     """Whether its admission system admitted it over two minutes ago and left it suspended."""
-    due = resume_due(facts, subject)
-    return due is not None and due <= facts.now
+    due = resume_due(gang, subject)
+    return due is not None and due <= gang.now
 
 
-def sign_due(facts: GangFacts, subject: Owner) -> datetime | None:
+def sign_due(gang: Gang, subject: Owner) -> datetime | None:
     """Return when its admission system should have given a sign about it; None where it has, or need not.
 
     The sign is a Workload, which a Kueue that runs makes at once, and then a first condition of it.
     """
-    state = facts.queue_statuses[subject.meta.ref.uid]
+    state = gang.queue_statuses[subject.meta.ref.uid]
     if state.standing is not QueueStanding.WAITS or any(
         entry.conditions for entry in state.entries
     ):
         return None
     made = latest(entry.meta.created_at for entry in state.entries)
-    start = made if state.entries else _missed_since(facts, subject)
+    start = made if state.entries else _missed_since(gang, subject)
     return start + CREATION_GRACE if start is not None else None
 
 
-def _missed_since(facts: GangFacts, subject: Owner) -> datetime | None:
+def _missed_since(gang: Gang, subject: Owner) -> datetime | None:
     """Return since when a Workload is missing: it was suspended, or its last one went.
 
     None where something above it may be what is admitted (jobset-kueue.md §3.2).
     """
-    if facts.owner.meta.controller is not None:
+    if gang.owner.meta.controller is not None:
         return None
     suspended = find_condition(subject.conditions, "Suspended")
     times = [subject.meta.created_at, suspended.since if suspended is not None else None]
-    for entry in facts.entries:
+    for entry in gang.entries:
         if entry.owner_uid == subject.meta.ref.uid:
             finished = find_condition(entry.conditions, "Finished")
             times += [entry.meta.deleting_since, finished.since if finished is not None else None]
     return latest(times)
 
 
-def of_owner(facts: GangFacts) -> str:
+def of_owner(gang: Gang) -> str:
     """Return the sentence about a suspended owner that names a queue or has an entry in one."""
-    state, who = facts.queue, label(facts.owner.meta.ref)
+    state, who = gang.queue, label(gang.owner.meta.ref)
     if state.standing is QueueStanding.NOBODY:
         return (
             f"{who} waits for queue {state.queue}, but nobody admits it: this cluster serves no "
-            f"{system(facts)} {entry_kind(facts)}s."
+            f"{system(gang)} {entry_kind(gang)}s."
         )
-    if state.standing is QueueStanding.NOT_KNOWN and not facts.queue_systems:
+    if state.standing is QueueStanding.NOT_KNOWN and not gang.cluster.queue_systems:
         return f"{who} is held by queue {state.queue}, which gangboard does not read."
     if state.standing is QueueStanding.NOT_KNOWN:
         return (
             f"{who} carries the queue label {state.queue}; whether it is admitted is not known: "
-            f"{unseen(facts)}."
+            f"{unseen(gang)}."
         )
     if state.standing is QueueStanding.ADMITTED:
-        when = "in over 2 min" if is_not_resumed(facts, facts.owner) else "yet"
-        return f"{queue_text(facts, state)} has admitted it, and {system(facts)} has not resumed it {when}."
-    is_late = is_overdue(facts, facts.owner)
-    return f"{queue_text(facts, state)} has not admitted it yet{_why(facts, state, 'it', is_late)}."
+        when = "in over 2 min" if is_not_resumed(gang, gang.owner) else "yet"
+        return f"{queue_text(gang, state)} has admitted it, and {system(gang)} has not resumed it {when}."
+    is_late = is_overdue(gang, gang.owner)
+    return f"{queue_text(gang, state)} has not admitted it yet{_why(gang, state, 'it', is_late)}."
 
 
-def of_jobs(facts: GangFacts, jobs: Iterable[Owner]) -> str:
+def of_jobs(gang: Gang, jobs: Iterable[Owner]) -> str:
     """Return the sentences about Jobs that wait in queues of their own: one for each queue."""
     alike: dict[tuple[str, QueueStanding, bool, bool, bool], list[Owner]] = {}
     for job in jobs:
-        state = facts.queue_statuses[job.meta.ref.uid]
-        is_late = is_overdue(facts, job)
+        state = gang.queue_statuses[job.meta.ref.uid]
+        is_late = is_overdue(gang, job)
         kind = state.queue, state.standing, bool(state.entries), state.by_owner, is_late
         alike.setdefault(kind, []).append(job)
-    return " ".join(_of_some(facts, found) for found in alike.values())
+    return " ".join(_of_some(gang, found) for found in alike.values())
 
 
-def _of_some(facts: GangFacts, jobs: list[Owner]) -> str:
-    state = facts.queue_statuses[jobs[0].meta.ref.uid]
+def _of_some(gang: Gang, jobs: list[Owner]) -> str:
+    state = gang.queue_statuses[jobs[0].meta.ref.uid]
     noun, it = ("Job", "it") if len(jobs) == 1 else ("Jobs", "them")
     who = f"{noun} {names(job.meta.ref.name for job in jobs)}"
     if state.by_owner:
         stay = "stays" if len(jobs) == 1 else "stay"
-        return f"{of_owner(facts)} {who} {stay} suspended."
-    if state.standing is QueueStanding.NOT_KNOWN and not facts.queue_systems:
+        return f"{of_owner(gang)} {who} {stay} suspended."
+    if state.standing is QueueStanding.NOT_KNOWN and not gang.cluster.queue_systems:
         return f"{who} {is_or_are(len(jobs))} held by queue {state.queue}, which gangboard does not read."
     if state.standing is QueueStanding.NOT_KNOWN:
         carry = "carries" if len(jobs) == 1 else "carry"
         return (
             f"{who} {carry} the queue label {state.queue}; whether "
             f"{'it' if len(jobs) == 1 else 'they'} {is_or_are(len(jobs))} admitted is not known: "
-            f"{unseen(facts)}."
+            f"{unseen(gang)}."
         )
-    queue = queue_text(facts, state)
+    queue = queue_text(gang, state)
     if state.standing is QueueStanding.ADMITTED:
-        late = any(is_not_resumed(facts, job) for job in jobs)
+        late = any(is_not_resumed(gang, job) for job in jobs)
         when = "in over 2 min" if late else "yet"
-        return f"{queue} has admitted {who}, and {system(facts)} has not resumed {it} {when}."
-    is_late = is_overdue(facts, jobs[0])
-    return f"{queue} has not admitted {who} yet{_why(facts, state, it, is_late)}."
+        return f"{queue} has admitted {who}, and {system(gang)} has not resumed {it} {when}."
+    is_late = is_overdue(gang, jobs[0])
+    return f"{queue} has not admitted {who} yet{_why(gang, state, it, is_late)}."
 
 
-def admitted_jobs_text(facts: GangFacts) -> str:
+def admitted_jobs_text(gang: Gang) -> str:
     """Return `1 of 3 Jobs is admitted.` of Jobs with entries of their own; nothing where none of them is."""
     own = [
         status
-        for job in facts.jobs
-        if (status := facts.queue_statuses[job.meta.ref.uid]).entries and not status.by_owner
+        for job in gang.jobs
+        if (status := gang.queue_statuses[job.meta.ref.uid]).entries and not status.by_owner
     ]
     admitted = sum(status.standing is QueueStanding.ADMITTED for status in own)
     if not admitted or admitted == len(own):
@@ -199,18 +198,18 @@ def admitted_jobs_text(facts: GangFacts) -> str:
     return f"{out_of(admitted, len(own), 'Job')} {is_or_are(admitted)} admitted."
 
 
-def queue_text(facts: GangFacts, state: QueueStatus) -> str:
+def queue_text(gang: Gang, state: QueueStatus) -> str:
     """Return its queue at the beginning of a sentence: `Queue gpu-lq`."""
-    return f"Queue {state.queue}" if state.queue else system(facts)
+    return f"Queue {state.queue}" if state.queue else system(gang)
 
 
-def _why(facts: GangFacts, state: QueueStatus, it: str, is_late: bool) -> str:
-    who = system(facts)
+def _why(gang: Gang, state: QueueStatus, it: str, is_late: bool) -> str:
+    who = system(gang)
     if state.message is not None and state.message.cause:
         return f": {state.message.cause}"
     if not state.entries:
         late = " in over 2 min" if is_late else ""
-        return f": {who} has made no {entry_kind(facts)} for {it}{late}"
+        return f": {who} has made no {entry_kind(gang)} for {it}{late}"
     unnamed = "" if state.queue else ": no queue is named for it"
     if not is_late:
         return unnamed
@@ -219,40 +218,38 @@ def _why(facts: GangFacts, state: QueueStatus, it: str, is_late: bool) -> str:
     return f"{unnamed}; {silence}" if unnamed else f": {silence}"
 
 
-def system(facts: GangFacts) -> str:
-    """Return what admits it, by its entries; without any what admits here: `Kueue`."""
-    known = {facts.admission.get(entry.meta.ref.group) for entry in facts.entries}
-    own = sorted(one.label for one in known if one is not None)
-    return names(own or facts.queue_systems) or "the queue system"
+def system(gang: Gang) -> str:
+    """Return the name of what admits it: `Kueue`."""
+    return gang.queue_system or "the queue system"
 
 
-def entry_kind(facts: GangFacts) -> str:
+def entry_kind(gang: Gang) -> str:
     """Return the kind of the entries that its admission system keeps: `Workload`."""
-    name = system(facts)
-    return next((one.entry for one in facts.admission.values() if one.label == name), "entry")
+    name = system(gang)
+    return next((one.entry for one in gang.admission.values() if one.label == name), "entry")
 
 
-def unseen(facts: GangFacts) -> str:
+def unseen(gang: Gang) -> str:
     """Return why nobody can tell whether something is admitted: half a sentence."""
-    return f"the {entry_kind(facts)}s of {system(facts)} cannot be read"
+    return f"the {entry_kind(gang)}s of {system(gang)} cannot be read"
 
 
-def taker_text(facts: GangFacts, message: QueueMessage) -> str:
+def taker_text(gang: Gang, message: QueueMessage) -> str:
     """Return for whom something was preempted, by name where it is known."""
-    taker = facts.takers.get(message.taker)
+    taker = gang.takers.get(message.taker)
     return f"{taker.namespace}/{taker.name}" if taker is not None else "another workload"
 
 
-def with_its_queue(facts: GangFacts, message: QueueMessage) -> QueueMessage:
+def with_its_queue(gang: Gang, message: QueueMessage) -> QueueMessage:
     """Return the message with why the queue that it is about admits nobody, where that queue is known.
 
     A system says of one that is stopped that it is inactive: only the queue itself tells the two apart.
     """
-    queue = _closed_queue(facts, message)
+    queue = _closed_queue(gang, message)
     if queue is None:
         return message
-    if facts.queues.is_circular(queue):
-        several = names(str(one.name) for one in facts.queues.above(queue)[1:])
+    if gang.queues.is_circular(queue):
+        several = names(str(one.name) for one in gang.queues.above(queue)[1:])
         return replace(
             message,
             cause=f"{queue.name} is inactive: {several} are above each other",
@@ -267,25 +264,25 @@ def with_its_queue(facts: GangFacts, message: QueueMessage) -> QueueMessage:
     return message
 
 
-def _closed_queue(facts: GangFacts, message: QueueMessage) -> Queue | None:
+def _closed_queue(gang: Gang, message: QueueMessage) -> Queue | None:
     """Return the queue that admits nobody: what a message is about, or the one that this leads to."""
     if message.code is not QueueCode.QUEUE_STOPPED:
         return None
-    queue = facts.queues.get(message.about)
-    above = facts.queues.get(queue.parent) if queue is not None else None
+    queue = gang.queues.get(message.about)
+    above = gang.queues.get(queue.parent) if queue is not None else None
     if queue is None or queue.state is QueueState.STOPPED or above is None:
         return queue
     is_alias = queue.level is QueueLevel.ALIAS
     return above if is_alias and queue.state is QueueState.INACTIVE else queue
 
 
-def _closed_evidence(facts: GangFacts, message: QueueMessage) -> Iterator[Evidence]:
-    queue = _closed_queue(facts, message)
+def _closed_evidence(gang: Gang, message: QueueMessage) -> Iterator[Evidence]:
+    queue = _closed_queue(gang, message)
     if queue is not None and queue.cause:
         yield Evidence(f"{queue.name} {queue.state}", queue.cause, queue.meta.ref)
 
 
-def message_evidence(facts: GangFacts, state: QueueStatus) -> tuple[Evidence, ...]:
+def message_evidence(gang: Gang, state: QueueStatus) -> tuple[Evidence, ...]:
     """Return what its admission system says of an object, and for whom that was preempted."""
     found = []
     for entry in state.entries:
@@ -293,14 +290,14 @@ def message_evidence(facts: GangFacts, state: QueueStatus) -> tuple[Evidence, ..
         if message is None:
             continue
         found.append(Evidence(message.label, message.text, entry.meta.ref))
-        found += _closed_evidence(facts, message)
-        taker = facts.takers.get(message.taker)
+        found += _closed_evidence(gang, message)
+        taker = gang.takers.get(message.taker)
         if taker is not None:
-            found.append(Evidence(f"preempted by {taker.kind}", taker_text(facts, message), taker))
+            found.append(Evidence(f"preempted by {taker.kind}", taker_text(gang, message), taker))
     return tuple(found)
 
 
-def queue_evidence(facts: GangFacts, state: QueueStatus, subject: Owner) -> tuple[Evidence, ...]:
+def queue_evidence(gang: Gang, state: QueueStatus, subject: Owner) -> tuple[Evidence, ...]:
     """Return what says that a queue keeps an object suspended."""
     ref = subject.meta.ref
     queue = (Evidence("queue", state.queue, ref),) if state.queue else ()
@@ -314,5 +311,5 @@ def queue_evidence(facts: GangFacts, state: QueueStatus, subject: Owner) -> tupl
         if not entry.conditions
     )
     missing = state.standing is QueueStanding.WAITS and not state.entries
-    none = (Evidence(entry_kind(facts), "none", ref),) if missing else ()
-    return (*queue, *entries, *untold, *none, suspend_evidence(facts, subject))
+    none = (Evidence(entry_kind(gang), "none", ref),) if missing else ()
+    return (*queue, *entries, *untold, *none, suspend_evidence(gang, subject))

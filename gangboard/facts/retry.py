@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 from gangboard.domain.placement_result import PlacementCause
 from gangboard.facts.attempt_history import latest
-from gangboard.facts.gang import Unit
 from gangboard.facts.scheduler_text import group_refusal, has_rejected_pods, rejected_pods
+from gangboard.facts.unit import Unit
 
 RETRY_GRACE = timedelta(seconds=30)
 """A pod or group that was refused is tried again when pods leave or nodes come, after a backoff of at

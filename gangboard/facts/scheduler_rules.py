@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import Finding
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
 Find = Callable[[Unit], Finding | None]

@@ -15,7 +15,7 @@ from datetime import datetime
 from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.pod import INNOCENT, Pod
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import lacks_room
 
 LONGEST_KEPT = 4096
@@ -113,12 +113,12 @@ def is_error(reason: str) -> bool:
 
 def rejected_pods(unit: Unit) -> tuple[Pod, ...]:
     """Return current pods without a node whose last attempt failed, for whatever reason."""
-    return tuple(pod for pod in unit.unplaced if is_rejection(unit.facts.failed_scheduling(pod)))
+    return tuple(pod for pod in unit.unplaced if is_rejection(unit.gang.failed_scheduling(pod)))
 
 
 def has_rejected_pods(unit: Unit) -> bool:
     """Whether there are any `rejected_pods`; the first that is found tells."""
-    return any(is_rejection(unit.facts.failed_scheduling(pod)) for pod in unit.unplaced)
+    return any(is_rejection(unit.gang.failed_scheduling(pod)) for pod in unit.unplaced)
 
 
 def group_refusal(unit: Unit) -> Condition | None:
@@ -150,7 +150,7 @@ def _messages(unit: Unit, is_meant: Callable[[str], bool]) -> tuple[SchedulerMes
     found = [
         _scheduler_message(pod.scheduled, pod.meta.ref)
         for pod in unit.unplaced
-        if pod.scheduled is not None and is_meant(unit.facts.failed_scheduling(pod))
+        if pod.scheduled is not None and is_meant(unit.gang.failed_scheduling(pod))
     ]
     condition = group_refusal(unit)
     if condition is not None and unit.group is not None and is_meant(condition.reason):
@@ -160,7 +160,7 @@ def _messages(unit: Unit, is_meant: Callable[[str], bool]) -> tuple[SchedulerMes
 
 def has_scheduler_messages(unit: Unit, reason: str) -> bool:
     """Whether there are any `scheduler_messages`; the first that is found tells."""
-    if any(unit.facts.failed_scheduling(pod) == reason for pod in unit.unplaced):
+    if any(unit.gang.failed_scheduling(pod) == reason for pod in unit.unplaced):
         return True
     condition = group_refusal(unit)
     return condition is not None and condition.reason == reason

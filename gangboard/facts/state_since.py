@@ -15,9 +15,9 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.facts.attempt_history import attempt_start, latest
 from gangboard.facts.containers import ContainerProblem
-from gangboard.facts.gang import Unit
 from gangboard.facts.scheduler_text import SchedulerMessage
-from gangboard.facts.unit_counts import ready_count, seats, succeeded
+from gangboard.facts.unit import Unit
+from gangboard.facts.unit_counts import ready_count
 
 
 def waits_since(unit: Unit, said: Iterable[SchedulerMessage]) -> datetime | None:
@@ -43,16 +43,17 @@ def whole_since(unit: Unit) -> datetime | None:
     Where some are done it is known only when they ended before the last one became ready: since
     when they had been ready no object says any more.
     """
-    done = [pod for pod in unit.pods if pod.phase == "Succeeded"]
-    ended = _last(_unready_since(pod) for pod in done) if len(done) >= succeeded(unit) else None
-    if not seats(unit):
+    is_told = unit.succeeded_pods >= unit.succeeded > 0
+    done = [pod for pod in unit.pods if pod.phase == "Succeeded"] if is_told else []
+    ended = _last(_unready_since(pod) for pod in done) if done else None
+    if not unit.seats:
         return ended or _last(job.finish.at if job.finish else None for job in unit.jobs)
     times = [pod.ready.since if pod.ready is not None else None for pod in unit.ready]
-    known = sorted(at for at in times if at is not None)
+    known = sorted([at for at in times if at is not None])
     if len(known) < len(times):
         return None
-    up = known[seats(unit) - 1]
-    if not succeeded(unit):
+    up = known[unit.seats - 1]
+    if not unit.succeeded:
         return up
     return up if ended is not None and ended <= up else None
 
@@ -78,7 +79,7 @@ def quorum_since(unit: Unit) -> datetime | None:
         for pod in unit.ready
         if pod.ready is not None and pod.ready.since is not None
     )
-    needed, lacking = unit.needed - succeeded(unit), _lacking(unit)
+    needed, lacking = unit.needed - unit.succeeded, _lacking(unit)
     if unit.foreign_pods or not lacking or not 0 < needed <= len(times):
         return None
     return latest((times[needed - 1], lacking[0]))
@@ -103,7 +104,7 @@ def _lacking(unit: Unit) -> list[datetime]:
         if not pod.is_ready
     ]
     known = sorted(at for at in times if at is not None)
-    is_all = len(known) >= unit.wanted - ready_count(unit) - succeeded(unit)
+    is_all = len(known) >= unit.wanted - ready_count(unit) - unit.succeeded
     return known if is_all and len(known) == len(times) else []
 
 
@@ -128,7 +129,7 @@ def unmade_since(unit: Unit, due: datetime | None) -> datetime | None:
     counted = sum(job.active_pods or 0 for job in unit.jobs)
     if counted > there or any(job.failed_pods or job.retries for job in unit.jobs):
         return None
-    is_other_gone = bool(unit.missing_jobs and unit.facts.pods) or unit.owner.restarts
+    is_other_gone = bool(unit.missing_jobs and unit.gang.pods) or unit.owner.restarts
     return None if is_other_gone else due
 
 

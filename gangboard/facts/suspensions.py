@@ -15,20 +15,20 @@ from gangboard.domain.suspension import FieldWriter, RecordedSuspend, Suspension
 from gangboard.domain.text import MOST_NAMED, quote
 from gangboard.domain.traits import NO_QUEUE_TRAITS
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
 
 _OURS = "gangboard"
 _KUBECTL = "kubectl"
 
 
-def suspension_of(facts: GangFacts, owner: Owner) -> Suspension | None:
+def suspension_of(gang: Gang, owner: Owner) -> Suspension | None:
     """Return the author of a suspension, or None if no source names one.
 
     A field manager other than gangboard wrote the field after our action, so it goes before the record.
     A kind without a suspend field has no field manager, and the record alone tells.
     """
     manager = owner.suspend_set_by
-    record = facts.recorded_suspends.get(owner.meta.ref.uid)
+    record = gang.recorded_suspends.get(owner.meta.ref.uid)
     # A resume that a Hold turned back leaves the field and names who tried it, not who suspended
     # (observed on 1.37.0), so the field manager of such a Job tells nothing.
     turned_back = bool(owner.held_by)
@@ -41,12 +41,12 @@ def suspension_of(facts: GangFacts, owner: Owner) -> Suspension | None:
     return author_of(_confirmed(FieldWriter(manager, owner.suspend_set_at), noticed_at))
 
 
-def pause_of(facts: GangFacts, job: Owner) -> Suspension | None:
+def pause_of(gang: Gang, job: Owner) -> Suspension | None:
     """Return who set the parallelism of a Job to 0, or None if no source names the author.
 
     A controller writes this field of the Jobs that it makes, so only a person's write counts there.
     """
-    record = facts.recorded_suspends.get(job.meta.ref.uid)
+    record = gang.recorded_suspends.get(job.meta.ref.uid)
     writer = job.paused_by
     # The annotation with the old value says that it was gangboard.
     if record is not None and job.paused_parallelism is not None and _is_ours(writer):
@@ -57,7 +57,7 @@ def pause_of(facts: GangFacts, job: Owner) -> Suspension | None:
     return author
 
 
-def deactivation_of(facts: GangFacts, entry: QueueEntry) -> Suspension | None:
+def deactivation_of(gang: Gang, entry: QueueEntry) -> Suspension | None:
     """Return who deactivated an entry in a queue, or None if no source names one.
 
     An action of gangboard is about the owner, never about the entry.
@@ -65,10 +65,10 @@ def deactivation_of(facts: GangFacts, entry: QueueEntry) -> Suspension | None:
     writer = entry.deactivated_by
     if writer is None:
         return None
-    record = facts.recorded_suspends.get(entry.owner_uid)
+    record = gang.recorded_suspends.get(entry.owner_uid)
     if record is not None and _is_ours(writer):
         return recorded(record)
-    traits = facts.admission.get(entry.meta.ref.group, NO_QUEUE_TRAITS)
+    traits = gang.admission.get(entry.meta.ref.group, NO_QUEUE_TRAITS)
     evicted = find_condition(entry.conditions, traits.eviction)
     noticed_at = evicted.since if evicted is not None and evicted.is_true else None
     return author_of(_confirmed(writer, noticed_at))
@@ -154,8 +154,8 @@ def minute_of(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def suspend_evidence(facts: GangFacts, owner: Owner) -> Evidence:
+def suspend_evidence(gang: Gang, owner: Owner) -> Evidence:
     """Return the field by which this kind says that it is suspended, with its value."""
-    traits = facts.traits_of(owner.meta.ref)
+    traits = gang.traits_of(owner.meta.ref)
     value = owner.detail.get(traits.suspended_detail, "true") if traits.suspended_detail else "true"
     return Evidence(traits.suspend_field or "spec.suspend", value, owner.meta.ref)

@@ -9,57 +9,9 @@ from __future__ import annotations
 from gangboard.domain.node import Node
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.pod import Pod
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import GOOD_ENDINGS, Unit
 
 _CORE = "scheduling.k8s.io"
-# Reasons of `SuccessCriteriaMet`; all other endings announce a failure (KEP-3998, KEP-3939).
-_GOOD_ENDINGS = frozenset({"SuccessPolicy", "CompletionsReached"})
-
-
-def succeeded(unit: Unit) -> int:
-    """Return how many members are done.
-
-    Succeeded pods are collected with their node; their Job still counts them. A Job that met its
-    success policy needs no more pods than it has.
-    """
-    by_jobs = sum(job.desired if _has_succeeded(job) else job.succeeded_pods for job in unit.jobs)
-    return max(unit.succeeded, by_jobs)
-
-
-def _has_succeeded(job: Owner) -> bool:
-    if job.finish is not None:
-        return job.finish.outcome is Outcome.SUCCEEDED
-    return job.ending in _GOOD_ENDINGS
-
-
-def seats(unit: Unit) -> int:
-    """Return how many pods should be alive now: wanted, without those done or given up."""
-    return max(0, unit.wanted - succeeded(unit) - given_up(unit))
-
-
-def given_up(unit: Unit) -> int:
-    """Return how many members stay away because their index failed for good.
-
-    With `backoffLimitPerIndex` the Job goes on without such an index, and makes pods for others as
-    long as there are some (firstPendingIndexes in pkg/controller/job).
-    """
-    return sum(_indexes_short(job) for job in active_jobs(unit) if job.failed_index_count)
-
-
-def _indexes_short(job: Owner) -> int:
-    at_once = 1 if job.parallelism is None else job.parallelism
-    left = max(0, (job.completions or 0) - job.succeeded_pods)
-    return min(at_once, left) - min(at_once, max(0, left - job.failed_index_count))
-
-
-def missing(unit: Unit) -> int:
-    """Return how many pods should be alive and have not been made."""
-    return max(0, seats(unit) - len(unit.current))
-
-
-def is_full(unit: Unit) -> bool:
-    """Whether every seat has a ready pod."""
-    return len(unit.ready) >= seats(unit)
 
 
 def ready_count(unit: Unit) -> int:
@@ -76,7 +28,7 @@ def live_count(unit: Unit) -> int:
 def is_formed(unit: Unit) -> bool:
     """Whether enough pods exist for the scheduler to try: the quorum, without one all."""
     if unit.quorum is None:
-        return missing(unit) == 0
+        return unit.missing == 0
     return live_count(unit) >= unit.quorum
 
 
@@ -92,59 +44,56 @@ def lacks_room(unit: Unit) -> bool:
     if unit.quorum is None or (unit.quorum and not unit.placed):
         return True
     others = sum(pod.is_live and pod.is_placed for pod in unit.foreign_pods)
-    return len(unit.placed) + succeeded(unit) + others < unit.quorum
+    return len(unit.placed) + unit.succeeded + others < unit.quorum
 
 
 def runs_enough(unit: Unit) -> bool:
     """Whether a gang has its quorum ready. False without a quorum: then only all is enough."""
     if unit.quorum is None or (unit.quorum and not unit.ready):
         return False
-    return ready_count(unit) + succeeded(unit) >= unit.quorum
-
-
-def active_jobs(unit: Unit) -> tuple[Owner, ...]:
-    """Return its Jobs that are neither finished nor suspended."""
-    return tuple(job for job in unit.jobs if job.finish is None and not job.suspended)
+    return ready_count(unit) + unit.succeeded >= unit.quorum
 
 
 def failing_jobs(unit: Unit) -> tuple[Owner, ...]:
     """Return child Jobs that have failed, or are about to, while their owner has not ended."""
     return tuple(
-        job
-        for job in unit.jobs
-        if (job.finish is not None and job.finish.outcome is Outcome.FAILED)
-        or (job.finish is None and is_bad_ending(job.ending))
+        [
+            job
+            for job in unit.jobs
+            if (job.finish is not None and job.finish.outcome is Outcome.FAILED)
+            or (job.finish is None and job.ending and is_bad_ending(job.ending))
+        ]
     )
 
 
 def is_bad_ending(reason: str) -> bool:
     """Whether the reason of an announced end (`FailureTarget`, …) is one of a failure."""
-    return bool(reason) and reason not in _GOOD_ENDINGS
+    return bool(reason) and reason not in GOOD_ENDINGS
 
 
 def sick_nodes(unit: Unit) -> tuple[Node, ...]:
     """Return nodes that are not ready and have live pods of it that are not ready, by name."""
     found = {pod.node for pod in on_sick_nodes(unit)}
-    return tuple(unit.facts.nodes[name] for name in sorted(found))
+    return tuple(unit.gang.cluster.nodes[name] for name in sorted(found))
 
 
 def on_sick_nodes(unit: Unit) -> tuple[Pod, ...]:
     """Return live pods that are not ready, on nodes that are not ready."""
-    if not unit.facts.nodes_known:
+    if not unit.gang.cluster.nodes_known:
         return ()
     return tuple(
         pod
         for pod in unit.live
         if not pod.is_ready
-        and pod.node in unit.facts.nodes
-        and not unit.facts.nodes[pod.node].is_ready
+        and pod.node in unit.gang.cluster.nodes
+        and not unit.gang.cluster.nodes[pod.node].is_ready
     )
 
 
 def is_paused(unit: Unit) -> bool:
     """Whether all Jobs that could run have `parallelism: 0` and no pods are left of them."""
-    jobs = active_jobs(unit)
-    return bool(jobs) and all(job.parallelism == 0 for job in jobs) and not unit.current
+    jobs = unit.active_jobs
+    return bool(jobs) and not unit.current and all(job.parallelism == 0 for job in jobs)
 
 
 def is_bare_group(unit: Unit) -> bool:
@@ -162,5 +111,6 @@ def is_empty_plan(unit: Unit) -> bool:
 def asks_for_nothing(unit: Unit) -> bool:
     """Whether it is scaled to zero: no pods wanted, none there, and nothing that has ended."""
     nothing = unit.desired == 0 and not unit.current and not unit.missing_jobs
-    is_group = is_bare_group(unit) or is_empty_plan(unit)
-    return nothing and not is_group and all(job.finish is None for job in unit.jobs)
+    if not nothing or is_bare_group(unit) or is_empty_plan(unit):
+        return False
+    return all(job.finish is None for job in unit.jobs)

@@ -11,7 +11,7 @@ from functools import partial
 from gangboard.domain.action import ClusterLevers, Step, StepKind, Verb
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.plugins.lever import Lever, LeverState, Readiness
 from gangboard.policy.decision import (
     Decision,
@@ -42,9 +42,7 @@ class Native(Lever):
     is_bare = True
     told_by_build = True
 
-    def decide(
-        self, gang: GangIndex, subject: Owner, desired: DesiredAction
-    ) -> Decision | PlanRefusal:
+    def decide(self, gang: Gang, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
         """Return a patch of the Job, or of each Job if the subject is the owner."""
         if subject is gang.owner:
             return _one_by_one(gang, desired)
@@ -61,24 +59,24 @@ class Native(Lever):
             return LeverState(Readiness.UNPROVED, text)
         return LeverState.ready(text, shut)
 
-    def why_not(self, gang: GangIndex, subject: Owner, levers: ClusterLevers) -> PlanRefusal | None:
+    def why_not(self, gang: Gang, subject: Owner, levers: ClusterLevers) -> PlanRefusal | None:
         """Refuse an owner that does not ask for independent Jobs, or whose controller does not honour that."""
         if not gang.owner.independent_claim:
             return PlanRefusal(f"{gang.name} would resume it")
         return None if levers.native_honoured else PlanRefusal(_not_honoured(gang, levers))
 
-    def passed_over(self, gang: GangIndex, levers: ClusterLevers) -> tuple[str, ...]:
+    def passed_over(self, gang: Gang, levers: ClusterLevers) -> tuple[str, ...]:
         """Warn that the controller was not seen to honour what the owner asks for."""
         if not gang.owner.independent_claim or levers.native_honoured:
             return ()
         return (f"{_not_honoured(gang, levers)}.",)
 
-    def goes_first(self, gang: GangIndex, levers: ClusterLevers) -> bool:
+    def goes_first(self, gang: Gang, levers: ClusterLevers) -> bool:
         """Return whether the Jobs can be suspended one by one."""
         return bool(gang.owner.independent_claim) and levers.native_honoured
 
 
-def _not_honoured(gang: GangIndex, levers: ClusterLevers) -> str:
+def _not_honoured(gang: Gang, levers: ClusterLevers) -> str:
     build = f" ({levers.build})" if levers.build else ""
     return (
         f"{gang.name} asked for Independent ({gang.owner.independent_claim}), "
@@ -86,7 +84,7 @@ def _not_honoured(gang: GangIndex, levers: ClusterLevers) -> str:
     )
 
 
-def _suspend(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
+def _suspend(gang: Gang, job: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
     if job.suspended:
         return nothing_to_do(f"{label(job.meta.ref)} is suspended already")
     return Decision(
@@ -98,7 +96,7 @@ def _suspend(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision | 
     )
 
 
-def _resume(gang: GangIndex, job: Owner, desired: DesiredAction, *, is_proved: bool) -> Decision:
+def _resume(gang: Gang, job: Owner, desired: DesiredAction, *, is_proved: bool) -> Decision:
     """Return the resume of a Job without a known Hold.
 
     A dry run comes first if `is_proved`: an unknown Hold may turn the resume back.
@@ -117,12 +115,12 @@ def _resume(gang: GangIndex, job: Owner, desired: DesiredAction, *, is_proved: b
     )
 
 
-def _one_by_one(gang: GangIndex, desired: DesiredAction) -> Decision | PlanRefusal:
+def _one_by_one(gang: Gang, desired: DesiredAction) -> Decision | PlanRefusal:
     """Return a patch of each Job that is not in the desired state yet."""
     suspend = desired.verb is Verb.SUSPEND
     changed = tuple(
         job
-        for job in gang.jobs.values()
+        for job in gang.child_jobs.values()
         if job.finish is None
         and job.meta.deleting_since is None
         and job.suspended is not suspend
@@ -145,12 +143,12 @@ def _one_by_one(gang: GangIndex, desired: DesiredAction) -> Decision | PlanRefus
     )
 
 
-def _patches(gang: GangIndex, jobs: tuple[Owner, ...], desired: DesiredAction) -> tuple[Step, ...]:
+def _patches(gang: Gang, jobs: tuple[Owner, ...], desired: DesiredAction) -> tuple[Step, ...]:
     suspend = desired.verb is Verb.SUSPEND
     return tuple(suspend_job(gang, job, desired.action, suspend=suspend) for job in jobs)
 
 
-def _whole_reactions(gang: GangIndex, *, suspend: bool) -> tuple[str, ...]:
+def _whole_reactions(gang: Gang, *, suspend: bool) -> tuple[str, ...]:
     if not suspend:
         return (gang_resumed(gang), "Its Jobs are resumed one by one.")
     return (

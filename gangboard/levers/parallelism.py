@@ -13,7 +13,7 @@ from gangboard.domain.group import Policy
 from gangboard.domain.hold import ACTION_ANNOTATION, PAUSED_PARALLELISM
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label
-from gangboard.facts.gang_index import GangIndex, is_paused
+from gangboard.facts.gang import Gang, is_paused
 from gangboard.plugins.lever import Bounds, Lever, LeverState, Readiness, Rule
 from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal, shown, watch
 from gangboard.policy.phrases import job_resumed, pods_of_job
@@ -53,7 +53,7 @@ class Parallelism(Lever):
     optional = True
     counts_as_ready = True
 
-    def decide(self, gang: GangIndex, subject: Owner, desired: DesiredAction) -> Decision:
+    def decide(self, gang: Gang, subject: Owner, desired: DesiredAction) -> Decision:
         """Return the pause of a Job, or its end."""
         decide = _pause if desired.verb is Verb.SUSPEND else _unpause
         return decide(gang, subject, desired)
@@ -71,14 +71,16 @@ class Parallelism(Lever):
         why = "pausing by parallelism 0 is not enabled here"
         return PlanRefusal(why, _switch(levers), opt_in=True)
 
-    def why_not(self, gang: GangIndex, subject: Owner, levers: ClusterLevers) -> PlanRefusal | None:
+    def why_not(self, gang: Gang, subject: Owner, levers: ClusterLevers) -> PlanRefusal | None:
         """Refuse a Job without pods, and a Job whose parallelism is immutable."""
         unavailable = self.unavailable(levers)
         if unavailable is not None:
             return unavailable
         if not subject.parallelism:
             return PlanRefusal("it asks for no pods already (parallelism 0)")
-        group = gang.groups.get(subject.group_name) or gang.groups_of.get(subject.meta.ref.uid)
+        group = gang.pod_groups.get(subject.group_name) or gang.pod_groups_by_owner.get(
+            subject.meta.ref.uid
+        )
         if group is None or group.policy is not Policy.GANG:
             return None
         if group.meta.api_version != _IMMUTABLE:
@@ -88,13 +90,13 @@ class Parallelism(Lever):
             f"Kubernetes 1.36 refuses parallelism 0 for a Job of gang {label(group.meta.ref)}"
         )
 
-    def stopped(self, gang: GangIndex, job: Owner) -> str:
+    def stopped(self, gang: Gang, job: Owner) -> str:
         """Return the kept parallelism of a paused Job."""
         if not is_paused(job):
             return ""
         return f"paused already (parallelism 0, {job.paused_parallelism} is kept)"
 
-    def undoes(self, gang: GangIndex, job: Owner) -> bool:
+    def undoes(self, gang: Gang, job: Owner) -> bool:
         """Return whether the Job is paused."""
         return is_paused(job)
 
@@ -113,7 +115,7 @@ class Parallelism(Lever):
         return Bounds(_VARIABLES, rule)
 
 
-def _pause(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
+def _pause(gang: Gang, job: Owner, desired: DesiredAction) -> Decision:
     kept = job.parallelism or 0
     notes = {ACTION_ANNOTATION: desired.action, PAUSED_PARALLELISM: str(kept)}
     return Decision(
@@ -135,7 +137,7 @@ def _pause(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
     )
 
 
-def _unpause(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
+def _unpause(gang: Gang, job: Owner, desired: DesiredAction) -> Decision:
     kept = job.paused_parallelism or 0
     stays = job.suspended or gang.wait_of(job) is not None
     notes = {ACTION_ANNOTATION: desired.action, PAUSED_PARALLELISM: None}

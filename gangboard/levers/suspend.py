@@ -5,7 +5,7 @@ from __future__ import annotations
 from gangboard.domain.action import Verb
 from gangboard.domain.hold import ACTION_ANNOTATION
 from gangboard.domain.owner import Owner
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.plugins.lever import Lever
 from gangboard.policy.decision import (
     Decision,
@@ -17,6 +17,7 @@ from gangboard.policy.decision import (
     watch,
 )
 from gangboard.policy.phrases import gang_resumed, gang_stopped
+from gangboard.policy.registry_lookups import described_kind
 from gangboard.policy.requests import FieldChange, patch_owner
 
 
@@ -33,9 +34,7 @@ class Suspend(Lever):
         """Return the suspend field of the kind."""
         return suspend_field
 
-    def decide(
-        self, gang: GangIndex, subject: Owner, desired: DesiredAction
-    ) -> Decision | PlanRefusal:
+    def decide(self, gang: Gang, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
         """Return a patch of the suspend field."""
         suspend = desired.verb is Verb.SUSPEND
         if subject.suspended is suspend:
@@ -44,7 +43,7 @@ class Suspend(Lever):
         refused = generation_unknown(subject.meta)
         if refused is not None:
             return refused
-        kind = gang.kind_of(subject)
+        kind = described_kind(subject)
         path, is_missing = kind.suspend_field, kind.suspend_map_missing
         # An owner that is not suspended may lack the field. Then only the generation is tested.
         old = True if subject.suspended else None
@@ -61,6 +60,6 @@ class Suspend(Lever):
         )
 
 
-def _stopped(gang: GangIndex) -> tuple[str, ...]:
+def _stopped(gang: Gang) -> tuple[str, ...]:
     jobs = ("Its Jobs stay, suspended; those that have finished are not touched.",)
-    return (gang_stopped(gang), *(jobs if gang.jobs else ()))
+    return (gang_stopped(gang), *(jobs if gang.child_jobs else ()))

@@ -14,7 +14,7 @@ from gangboard.domain.action import Step, StepKind, Verb
 from gangboard.domain.hold import ACTION_ANNOTATION
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.plugins.lever import Lever, Made, Rule
 from gangboard.policy.decision import (
     Decision,
@@ -46,9 +46,7 @@ class VolcanoCommand(Lever):
         "A Command to Volcano about a Job of its own; each resume counts as a retry of that."
     )
 
-    def decide(
-        self, gang: GangIndex, subject: Owner, desired: DesiredAction
-    ) -> Decision | PlanRefusal:
+    def decide(self, gang: Gang, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
         """Return the creation of a Command."""
         stops = desired.verb is Verb.SUSPEND
         if subject.suspended is stops:
@@ -102,7 +100,7 @@ class VolcanoCommand(Lever):
         return Made(_GROUP, _PLURAL, "Command", ("create", "get"), rules)
 
 
-def _restarting(gang: GangIndex, owner: Owner) -> PlanRefusal | None:
+def _restarting(gang: Gang, owner: Owner) -> PlanRefusal | None:
     if owner.detail[PHASE] not in ("Restarting", "Completing", "Terminating"):
         return None
     phase = owner.detail[PHASE].lower()
@@ -117,7 +115,7 @@ def _left(owner: Owner) -> int:
     return int(owner.detail[MOST_RETRIES]) - int(owner.detail[RETRIES]) - 1
 
 
-def _out_of_retries(gang: GangIndex, owner: Owner) -> PlanRefusal | None:
+def _out_of_retries(gang: Gang, owner: Owner) -> PlanRefusal | None:
     if _left(owner) > 0:
         return None
     return PlanRefusal(

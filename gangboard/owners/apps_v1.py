@@ -20,8 +20,8 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.text import label
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.state_since import not_formed_since
+from gangboard.facts.unit import Unit
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 from gangboard.plugins.rule import UnitRule
 

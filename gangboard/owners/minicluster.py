@@ -16,7 +16,7 @@ from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind, taken_from
 
 _LOWEST, _HIGHEST = "minSize", "maxSize"  # in `detail`
@@ -85,7 +85,7 @@ class MiniCluster(OwnerKind):
         job = next((child for child in made if child.meta.ref.is_job), None)
         return taken_from(owner, job, _FROM_JOB) if job is not None else owner
 
-    def facts(self, owner: Owner) -> dict[str, str]:
+    def gang(self, owner: Owner) -> dict[str, str]:
         """Return the sizes between which Flux scales."""
         return {name: owner.detail[name] for name in (_LOWEST, _HIGHEST) if name in owner.detail}
 

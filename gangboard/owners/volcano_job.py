@@ -41,9 +41,9 @@ from gangboard.facts.attempt_history import latest, restart_under_way
 from gangboard.facts.creation_refusal import newest_creation_refusal
 from gangboard.facts.dead_nodes import bring_back, give_up
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import COUNT_GRACE, CREATION_GRACE, newest_creation
-from gangboard.facts.unit_counts import missing, sick_nodes
+from gangboard.facts.unit import Unit
+from gangboard.facts.unit_counts import sick_nodes
 from gangboard.levers import volcano_command
 from gangboard.levers.volcano_command import MOST_RETRIES, PHASE, RETRIES
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
@@ -132,7 +132,7 @@ def _find_restart(unit: Unit) -> Finding | None:
         return None
     leaving = [pod for pod in unit.pods if pod.is_live and pod.is_terminating]
     is_refused = newest_creation_refusal(unit) is not None
-    if not leaving and (is_refused or not missing(unit)):
+    if not leaving and (is_refused or not unit.missing):
         return None  # other rules tell why its pods wait
     ready = len(unit.ready)
     counts = f"{restart.text}: {out_of(ready, unit.wanted, 'pod')} {is_or_are(ready)} ready"
@@ -176,10 +176,10 @@ def _sick_nodes_of(pods: list[Pod], unit: Unit) -> tuple[Node, ...]:
 
 
 def _is_to_make(unit: Unit) -> str:
-    number = missing(unit)
+    number = unit.missing
     rest = "the other pod" if number == 1 else f"the other {number} pods"
     text = f"{_CONTROLLER} has not made {rest} yet"
-    if unit.facts.events_known:
+    if unit.gang.cluster.events_known:
         return text
     return f"{text}. Events cannot be read, so a refusal would not be seen"
 
@@ -200,7 +200,7 @@ def _begun(unit: Unit) -> datetime | None:
 
 
 def _advice(unit: Unit, leaving: list[Pod]) -> tuple[AdvisedStep | str, ...]:
-    if not leaving and not unit.facts.events_known:
+    if not leaving and not unit.gang.cluster.events_known:
         return ()
     if not leaving:
         return (f"Start {_CONTROLLER} if it does not run, and look into its log.",)
@@ -289,7 +289,7 @@ class VolcanoJob(OwnerKind):
         """Return the task that a pod belongs to."""
         return pod.labels.get(_TASK, "")
 
-    def facts(self, owner: Owner) -> dict[str, str]:
+    def gang(self, owner: Owner) -> dict[str, str]:
         """Return how often it was restarted or resumed: both count, and at the most it fails."""
         retries, most = owner.detail[RETRIES], owner.detail[MOST_RETRIES]
         return (

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gangboard.domain.capacity import NodeInfo, PlacementRequest, Requested, RunningGang
 from gangboard.domain.placement_result import FitAnswer, When
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.fits import fits
 from gangboard.placement.gang_nodes import added, without
 
@@ -28,17 +28,17 @@ def find_rival(unit: Unit) -> tuple[RunningGang, RunningGang] | None:
     if placing.assessment.now.answer is not FitAnswer.NO:
         return None
     # A nominated pod keeps its room for some minutes only (1.35): such gangs take turns.
-    if not any(pod.is_placed for pod in unit.facts.pods) or any(
+    if not any(pod.is_placed for pod in unit.gang.pods) or any(
         pod.nominated_node for pod in unit.unplaced
     ):
         return None
-    running_gangs = unit.facts.room.running_gangs()
+    running_gangs = unit.gang.cluster.room.running_gangs()
     own = next((gang for gang in running_gangs if gang.root == unit.owner.meta.ref.uid), None)
     if own is None or own.whole or not own.kept:
         return None
     hosts = {name for shape in placing.shapes for name in shape.eligibility.eligible}
     for rival in _rivals(running_gangs, own, hosts):
-        if _is_deadlock(unit.facts.room.nodes, placing.request, own, rival):
+        if _is_deadlock(unit.gang.cluster.room.nodes, placing.request, own, rival):
             return own, rival
     return None
 

@@ -14,8 +14,8 @@ from dataclasses import replace
 from gangboard.domain.capacity import PlacementRequest, PodSet, Shape
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import Toleration
-from gangboard.facts.gang import Unit
 from gangboard.facts.scheduler_text import node_reasons, scheduler_messages
+from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_snapshot import snapshot_of
@@ -31,12 +31,12 @@ def may_be_served(unit: Unit, shape: Shape, pods: Sequence[Pod]) -> tuple[str, .
     These are extended resources that no selected node has, unless the scheduler calls them
     insufficient. Empty: the cluster is older than 1.36, or the pods select no node at all.
     """
-    if unit.facts.kubernetes is not None and unit.facts.kubernetes < _SERVED_SINCE:
+    if unit.gang.cluster.kubernetes is not None and unit.gang.cluster.kubernetes < _SERVED_SINCE:
         return ()
     requested = [name for name in wanted(shape) if "/" in name and "kubernetes.io/" not in name]
     if not requested:
         return ()
-    snapshot = snapshot_of(unit.facts.room)
+    snapshot = snapshot_of(unit.gang.cluster.room)
     plain = Shape(shape.name, {}, shape.node_selector, shape.affinity, _EVERYWHERE)
     selected = feasible_nodes_of(snapshot, plain).eligible()
     names = []

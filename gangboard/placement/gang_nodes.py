@@ -10,7 +10,7 @@ from typing import TypeVar
 from gangboard.domain.capacity import NodeInfo, Requested
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import HostPort, PodTerm, PodTerms
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import pod_amounts
 from gangboard.placement.members import on_nodes, waiting
 from gangboard.placement.neighbours import Matcher, matcher
@@ -25,12 +25,12 @@ def nodes_for(unit: Unit) -> NodeSnapshot:
     A node to which one of them is nominated carries its load, and it must not stand in its own way.
     Ports that members on such a node hold there stay.
     """
-    snapshot = snapshot_of(unit.facts.room)
+    snapshot = snapshot_of(unit.gang.cluster.room)
     nominated = _by_node((pod, pod.nominated_node) for pod in waiting(unit))
     if not nominated:
         return snapshot
     members = on_nodes(unit)
-    matched = matcher(unit.facts.room, waiting(unit))
+    matched = matcher(unit.gang.cluster.room, waiting(unit))
     changed: dict[str, NodeInfo] = {}
     for name, pods in nominated.items():
         row = snapshot.row(name)
@@ -48,7 +48,7 @@ def nodes_to_free(unit: Unit) -> NodeSnapshot:
     those of another Job.
     """
     snapshot = nodes_for(unit)
-    members = {pod.meta.ref.uid: pod for pod in (*unit.facts.pods, *unit.foreign_pods)}
+    members = {pod.meta.ref.uid: pod for pod in (*unit.gang.pods, *unit.foreign_pods)}
     placed = _by_node(
         (pod, pod.node)
         for pod in members.values()
@@ -56,7 +56,7 @@ def nodes_to_free(unit: Unit) -> NodeSnapshot:
     )
     if not placed:
         return snapshot
-    matched = matcher(unit.facts.room, waiting(unit))
+    matched = matcher(unit.gang.cluster.room, waiting(unit))
     changed: dict[str, NodeInfo] = {}
     for name, pods in placed.items():
         row = snapshot.row(name)

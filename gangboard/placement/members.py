@@ -11,7 +11,7 @@ from gangboard.domain.capacity import PlacementRequest, PodSet, Shape
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import AFFINITY, ANTI_AFFINITY, SPREAD, Needs, PodTerm, Spread
 from gangboard.domain.text import count, listed
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.devices import may_be_served
 from gangboard.placement.matching import matches_pod
 from gangboard.placement.neighbours import NO_TERMS, matcher
@@ -30,11 +30,12 @@ def waiting(unit: Unit) -> tuple[Pod, ...]:
     Pods of other gangs in the same group are among them: the scheduler places all of a group
     together. A nominated node is not a place yet.
     """
-    return tuple(
+    others = (
         pod
-        for pod in (*unit.pods, *unit.foreign_pods)
-        if pod.is_live and not pod.is_terminating and not pod.is_placed and not pod.gates
+        for pod in unit.foreign_pods
+        if pod.is_live and not pod.is_terminating and not pod.is_placed
     )
+    return tuple([pod for pod in (*unit.unplaced, *others) if not pod.gates])
 
 
 def request_of(unit: Unit) -> PlacementRequest:
@@ -94,7 +95,7 @@ def _domain(unit: Unit, keys: Sequence[str]) -> tuple[tuple[str, ...] | None, tu
     taken = {pod.node for pod in on_nodes(unit)}
     if not keys or not taken:
         return None, ()
-    labels = {node.name: node.labels for node in unit.facts.room.nodes if node.name in taken}
+    labels = {node.name: node.labels for node in unit.gang.cluster.room.nodes if node.name in taken}
     chosen_values = {
         tuple(labels[name][key] for key in keys)
         if name in labels and all(key in labels[name] for key in keys)
@@ -122,7 +123,7 @@ def _pod_sets(
     `is_free`: the group has no topology keys, so a topology spread of equal pods is worked out.
     """
     kinds: dict[_Kind, list[Pod]] = {}
-    matched = matcher(unit.facts.room, pods)
+    matched = matcher(unit.gang.cluster.room, pods)
     for pod in pods:
         kind = (
             tuple(sorted(pod.requests.items())),
@@ -162,14 +163,14 @@ def _may_come(unit: Unit, pod_affinity: PodTerm) -> bool:
     """
     coming = [
         pod
-        for pod in (*unit.facts.pods, *unit.foreign_pods)
+        for pod in (*unit.gang.pods, *unit.foreign_pods)
         if pod.is_live
         and not pod.is_placed
         and matches_pod(pod_affinity, pod.meta.ref.namespace, pod.labels)
     ]
     if not coming or any(pod.needs.pod_affinity != pod_affinity for pod in coming):
         return bool(coming)
-    snapshot = snapshot_of(unit.facts.room)
+    snapshot = snapshot_of(unit.gang.cluster.room)
     return not any(
         pod_affinity in load.matched_terms and pod_affinity.topology_key in snapshot[row].labels
         for row, load in snapshot.sparse().terms_now.items()
@@ -191,7 +192,7 @@ def _may_count_more(unit: Unit, spread: Spread, pods: Sequence[Pod]) -> bool:
     Until they are bound the scheduler counts them on the node that it looks at and on no other
     (RunFilterPluginsWithNominatedPods); on 1.35 those that wait at the gate everywhere.
     """
-    snapshot = snapshot_of(unit.facts.room)
+    snapshot = snapshot_of(unit.gang.cluster.room)
     term = spread.counted.of_nominated
     number = sum(load.matched_terms.get(term, 0) for load in snapshot.sparse().terms_now.values())
     own_pods = [
@@ -264,6 +265,6 @@ def _name(unit: Unit, pods: Sequence[Pod]) -> str:
 
 def _role_names(unit: Unit, pods: Sequence[Pod]) -> str:
     """Return the roles of pods that no Job makes; empty where they are many or not known."""
-    known = unit.facts.roles_of_pods
+    known = unit.gang.roles_of_pods
     names = sorted({known.get(pod.meta.ref.uid, "") for pod in pods})
     return listed(names) if all(names) and len(names) <= _MOST_ROLES else ""

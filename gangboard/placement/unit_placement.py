@@ -19,8 +19,8 @@ from gangboard.domain.placement_result import (
 from gangboard.domain.pod_constraints import Spread
 from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.verdict import FitReason, FitRow
-from gangboard.facts.gang import Unit
 from gangboard.facts.retry import last_refusal
+from gangboard.facts.unit import Unit
 from gangboard.placement.anti_affinity import most_one_per_domain
 from gangboard.placement.assess import assess
 from gangboard.placement.domains import domains_of
@@ -37,7 +37,7 @@ def placing_of(unit: Unit) -> Placing | None:
     if not waiting(unit):
         return None
     request = request_of(unit)
-    why = unit.facts.room.why or _rules_of_its_own(unit)
+    why = unit.gang.cluster.room.why or _rules_of_its_own(unit)
     if why:
         return Placing(request, why=why)
     snapshot = nodes_for(unit)

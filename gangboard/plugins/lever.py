@@ -12,7 +12,7 @@ from gangboard.domain.action import ClusterLevers
 from gangboard.domain.owner import Owner
 
 if TYPE_CHECKING:
-    from gangboard.facts.gang_index import GangIndex
+    from gangboard.facts.gang import Gang
     from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal
 
 
@@ -115,9 +115,7 @@ class Lever:
 
     # What it does
 
-    def decide(
-        self, gang: GangIndex, subject: Owner, desired: DesiredAction
-    ) -> Decision | PlanRefusal:
+    def decide(self, gang: Gang, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
         """Return what is done to suspend or resume the subject, the gang's owner or one of its Jobs, or why not."""
         raise NotImplementedError
 
@@ -132,23 +130,23 @@ class Lever:
         """Return why it works for no object of a cluster: half a sentence."""
         return None
 
-    def why_not(self, gang: GangIndex, subject: Owner, levers: ClusterLevers) -> PlanRefusal | None:
+    def why_not(self, gang: Gang, subject: Owner, levers: ClusterLevers) -> PlanRefusal | None:
         """Return why it does not work for this object: half a sentence."""
         return self.unavailable(levers)
 
-    def passed_over(self, gang: GangIndex, levers: ClusterLevers) -> tuple[str, ...]:
+    def passed_over(self, gang: Gang, levers: ClusterLevers) -> tuple[str, ...]:
         """Return warnings for an action by another lever, because this better one does not work."""
         return ()
 
-    def goes_first(self, gang: GangIndex, levers: ClusterLevers) -> bool:
+    def goes_first(self, gang: Gang, levers: ClusterLevers) -> bool:
         """Return whether a lever for single Jobs is also the one for the whole owner, Job by Job."""
         return False
 
-    def stopped(self, gang: GangIndex, job: Owner) -> str:
+    def stopped(self, gang: Gang, job: Owner) -> str:
         """Return how it has stopped a Job already, such as `held already, by Hold x`; empty if it has not."""
         return ""
 
-    def undoes(self, gang: GangIndex, job: Owner) -> bool:
+    def undoes(self, gang: Gang, job: Owner) -> bool:
         """Return whether a Job has a change by it that can be taken back, whatever the Job's state."""
         return False
 

@@ -24,8 +24,8 @@ from gangboard.plugins.lever import Lever
 from gangboard.plugins.rule import UnitRule
 
 if TYPE_CHECKING:
-    from gangboard.facts.gang import Unit
-    from gangboard.facts.gang_index import GangIndex
+    from gangboard.facts.gang import Gang
+    from gangboard.facts.unit import Unit
 
 
 Jobs = Collection[Owner]
@@ -54,22 +54,22 @@ class JobConduct:
     manager: str = ""
     """Field manager that undoes a bare suspend of a Job; empty if it is not known."""
 
-    def undone_when(self, gang: GangIndex) -> str:
+    def undone_when(self, gang: Gang) -> str:
         """Return when it undoes that, such as `within a second`; empty if it is not known."""
         return ""
 
     def reactions(
-        self, gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str]
+        self, gang: Gang, job: Owner, lever: Lever, chosen: frozenset[str]
     ) -> tuple[str, ...]:
         """Return its actions on a Job that a lever stops. `chosen` are the uids stopped with it."""
         return ()
 
-    def outcome(self, gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
+    def outcome(self, gang: Gang, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
         """Return what becomes of the owner while these Jobs are stopped, and of the Jobs when it ends."""
         return ()
 
     def warnings(
-        self, gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str]
+        self, gang: Gang, job: Owner, lever: Lever, chosen: frozenset[str]
     ) -> tuple[str, ...]:
         """Return warnings for the user before a Job is stopped. Arguments as for `reactions`."""
         return ()

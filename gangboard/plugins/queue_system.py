@@ -14,7 +14,7 @@ from gangboard.domain.traits import NO_QUEUE_TRAITS, NO_QUEUE_WORDS, QueueTraits
 from gangboard.plugins.lever import Lever
 
 if TYPE_CHECKING:
-    from gangboard.facts.gang_index import GangIndex
+    from gangboard.facts.gang import Gang
 
 
 class QueueSystem:
@@ -53,10 +53,10 @@ class QueueSystem:
         """Return how far a group of its API group is that waits in a queue, in its own words; empty if unknown."""
         return ""
 
-    def job_reactions(self, gang: GangIndex) -> tuple[str, ...]:
+    def job_reactions(self, gang: Gang) -> tuple[str, ...]:
         """Return what it does when a Job of an owner that it manages is stopped."""
         return ()
 
-    def job_warnings(self, gang: GangIndex, job: Owner, lever: Lever) -> tuple[str, ...]:
+    def job_warnings(self, gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
         """Return warnings before a Job is stopped that it manages, or whose owner it manages."""
         return ()

@@ -10,7 +10,8 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import Finding
 
 if TYPE_CHECKING:
-    from gangboard.facts.gang import GangFacts, Unit
+    from gangboard.facts.gang import Gang
+    from gangboard.facts.unit import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class GangRule:
     title: str
     order: int
     """Lower is tried first. The first finding decides the whole gang."""
-    find: Callable[[GangFacts], Finding | None]
+    find: Callable[[Gang], Finding | None]
     of_unit: UnitRule | None = None
     """The same reason for a unit, if it can be true of a part of the gang."""
 
@@ -43,6 +44,10 @@ class UnitRule:
     """Its usual health, for lists of codes."""
     aside: bool = False
     """It is an additional finding and never decides."""
+    of_waiting: bool = False
+    """It is asked only of a unit with a pod that waits for a node."""
+    of_queued: bool = False
+    """It is asked only of a unit of a gang that a queue decides about, wholly or in part."""
     of_room: bool = False
     """Arithmetic finds it for waiting members. If several workers without a group wait for nodes, it is also tried for
     all of them together."""

@@ -14,13 +14,13 @@ from gangboard.domain.dependencies import reached_jobs
 from gangboard.domain.group import Policy, label_of_group
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import count, is_or_are, names, out_of, plural
-from gangboard.facts.gang_index import GangIndex, asks_for_pods, is_paused, seats_of
+from gangboard.facts.gang import Gang, asks_for_pods, is_paused, seats_of
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.owner_kind import JobConduct, Jobs, OwnerKind
 from gangboard.policy.phrases import they_are
 
 
-def set_warnings(gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
+def set_warnings(gang: Gang, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
     """Return warnings before a set of Jobs is stopped; first that no other Job runs."""
     texts = [
         _last_running(gang, jobs, lever),
@@ -30,12 +30,12 @@ def set_warnings(gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
     return tuple(text for text in texts if text)
 
 
-def stops_all(gang: GangIndex, jobs: Jobs, lever: Lever) -> bool:
+def stops_all(gang: Gang, jobs: Jobs, lever: Lever) -> bool:
     """Return True if the gang runs now, and no other Job of it runs or will start."""
     return _stops_what_runs(gang, jobs) and not _still_to_start(gang, jobs, lever)
 
 
-def while_it_lasts(gang: GangIndex, conduct: JobConduct) -> str:
+def while_it_lasts(gang: Gang, conduct: JobConduct) -> str:
     """Return a warning that the controller will likely undo a forced suspend."""
     return (
         f"Forced: {conduct.manager} will likely undo each {conduct.undone_when(gang)}, and its pods are "
@@ -46,20 +46,20 @@ def while_it_lasts(gang: GangIndex, conduct: JobConduct) -> str:
 # Running Jobs
 
 
-def _stops_what_runs(gang: GangIndex, jobs: Jobs) -> bool:
+def _stops_what_runs(gang: Gang, jobs: Jobs) -> bool:
     """Return True if all running Jobs are in the set. A suspended owner stops the rest by itself."""
     uids = _uids(jobs)
     return not gang.owner.suspended and bool(gang.running) and gang.running <= uids
 
 
-def _still_to_start(gang: GangIndex, jobs: Jobs, lever: Lever) -> list[str]:
+def _still_to_start(gang: Gang, jobs: Jobs, lever: Lever) -> list[str]:
     """Return the roles of other Jobs that will start by themselves.
 
     A missing Job, or one that is suspended without a Hold, starts when a dependency is met or a queue admits it.
     """
     uids, blocked = _uids(jobs), _blocked(gang, jobs, lever)
     roles = {name: None for name, number in gang.absent.items() if number}
-    for uid, job in gang.jobs.items():
+    for uid, job in gang.child_jobs.items():
         role = gang.roles.get(job.role_name)
         waits = bool(role and role.depends_on) or gang.wait_of(job) is not None
         stopped = not job.suspended or is_paused(job) or bool(gang.holds_on(job))
@@ -68,7 +68,7 @@ def _still_to_start(gang: GangIndex, jobs: Jobs, lever: Lever) -> list[str]:
     return [name for name in roles if name not in blocked]
 
 
-def _last_running(gang: GangIndex, jobs: Jobs, lever: Lever) -> str:
+def _last_running(gang: Gang, jobs: Jobs, lever: Lever) -> str:
     if not _stops_what_runs(gang, jobs):
         return ""
     kind, name = gang.owner.meta.ref.kind, gang.name
@@ -88,7 +88,7 @@ def _last_running(gang: GangIndex, jobs: Jobs, lever: Lever) -> str:
 # What waits for them
 
 
-def _dependents(gang: GangIndex, jobs: Jobs, lever: Lever) -> list[str]:
+def _dependents(gang: Gang, jobs: Jobs, lever: Lever) -> list[str]:
     """Name the roles that depend on these Jobs: roles without Jobs wait now, the others later.
 
     JobSet checks a dependency when it creates Jobs and when it is resumed (depends_on.go of v0.12). Running Jobs
@@ -116,9 +116,7 @@ def _depend(blocked: dict[str, str]) -> str:
     return f"{names(blocked)} {plural(len(blocked), 'depend')} on {names(on)}"
 
 
-def _blocked(
-    gang: GangIndex, jobs: Jobs, lever: Lever, *, only_absent: bool = False
-) -> dict[str, str]:
+def _blocked(gang: Gang, jobs: Jobs, lever: Lever, *, only_absent: bool = False) -> dict[str, str]:
     """Return role that cannot start without these Jobs → the role of the Jobs that blocks it, directly or indirectly.
 
     `only_absent` leaves out roles whose Jobs exist. A Job at parallelism 0 counts as ready. Roles of which all Jobs are
@@ -152,12 +150,12 @@ def _blocked(
 # Shared groups
 
 
-def _shared_groups(gang: GangIndex, jobs: Jobs, lever: Lever) -> list[str]:
+def _shared_groups(gang: Gang, jobs: Jobs, lever: Lever) -> list[str]:
     shared = Counter(job.group_name for job in jobs if job.group_name)
     return [_shared_group(gang, jobs, lever, group, own) for group, own in shared.items()]
 
 
-def _shared_group(gang: GangIndex, jobs: Jobs, lever: Lever, name: str, own: int) -> str:
+def _shared_group(gang: Gang, jobs: Jobs, lever: Lever, name: str, own: int) -> str:
     """Return what is left of a PodGroup that other Jobs name, too (observed on 1.37.0).
 
     `own` is the number of these Jobs that name it.
@@ -165,7 +163,7 @@ def _shared_group(gang: GangIndex, jobs: Jobs, lever: Lever, name: str, own: int
     sharers, state = gang.sharers.get(name, 0) - own, lever.state
     if sharers < 1:
         return ""
-    group, is_single = gang.groups.get(name), len(jobs) == 1
+    group, is_single = gang.pod_groups.get(name), len(jobs) == 1
     subject = "It shares" if is_single else f"{own} of them {plural(own, 'share')}"
     shares = f"{subject} {label_of_group(name)} with {count(sharers, 'other Job')}"
     if group is None:
@@ -197,7 +195,7 @@ def _uids(jobs: Iterable[Owner]) -> frozenset[str]:
 
 
 def force_warnings(
-    gang: GangIndex, job: Owner, kind: OwnerKind, lever: Lever, levers: ClusterLevers
+    gang: Gang, job: Owner, kind: OwnerKind, lever: Lever, levers: ClusterLevers
 ) -> tuple[str, ...]:
     """Return warnings about a forced suspend, which the controller was not seen to leave alone."""
     pods, conduct = job.active_pods, kind.conduct
@@ -211,7 +209,7 @@ def force_warnings(
     return (undone, *lever.passed_over(gang, levers))
 
 
-def resume_warnings(gang: GangIndex, job: Owner) -> tuple[str, ...]:
+def resume_warnings(gang: Gang, job: Owner) -> tuple[str, ...]:
     """Return warnings before a Job is resumed."""
     warnings = []
     role = gang.roles.get(job.role_name)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gangboard.domain.action import Verb
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.plugins import registry
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.owner_kind import OwnerKind
@@ -21,10 +21,10 @@ from gangboard.policy.decision import (
     generation_unknown,
     nothing_to_do,
 )
-from gangboard.policy.indexing import kind_above, kind_of, queue_system
+from gangboard.policy.registry_lookups import kind_above, kind_of, queue_system
 
 
-def decide(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
+def decide(gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
     """Return the decision about a child Job, or why no action is possible."""
     if desired.verb is Verb.SUSPEND:
         return _decide_suspend(gang, job, desired)
@@ -34,7 +34,7 @@ def decide(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pulled | Plan
 # Suspend
 
 
-def _decide_suspend(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
+def _decide_suspend(gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
     """Return how a Job is suspended: by the best lever that works in its cluster."""
     refused = (
         refusals.job_out_of_reach(gang, job)
@@ -60,7 +60,7 @@ def _decide_suspend(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pull
     return Pulled(lever, _completed(gang, job, kind, lever, desired, decision, remarks))
 
 
-def _stopped_already(gang: GangIndex, job: Owner) -> PlanRefusal | None:
+def _stopped_already(gang: Gang, job: Owner) -> PlanRefusal | None:
     for lever in registry.levers():
         how = lever.stopped(gang, job)
         if how:
@@ -69,7 +69,7 @@ def _stopped_already(gang: GangIndex, job: Owner) -> PlanRefusal | None:
 
 
 def _choose(
-    gang: GangIndex, job: Owner, desired: DesiredAction, levers: list[Lever]
+    gang: Gang, job: Owner, desired: DesiredAction, levers: list[Lever]
 ) -> tuple[Lever | PlanRefusal, tuple[str, ...]]:
     """Return the best lever that works here, with warnings about better ones that do not."""
     if desired.levers.forced:
@@ -89,15 +89,15 @@ def _choose(
     return refusals.all_of(begin, reasons, instead), ()
 
 
-def _can_stop_all(gang: GangIndex) -> bool:
+def _can_stop_all(gang: Gang) -> bool:
     kind = kind_of(gang.owner)
     if gang.owner.suspended or kind is None:
         return False
-    return bool(gang.entries) if gang.is_queued else bool(kind.levers)
+    return bool(gang.queue.entries) if gang.queue.is_managed else bool(kind.levers)
 
 
 def _completed(
-    gang: GangIndex,
+    gang: Gang,
     job: Owner,
     kind: OwnerKind,
     lever: Lever,
@@ -122,19 +122,19 @@ def _completed(
 
 
 def _reactions(
-    gang: GangIndex, job: Owner, kind: OwnerKind, lever: Lever, chosen: frozenset[str]
+    gang: Gang, job: Owner, kind: OwnerKind, lever: Lever, chosen: frozenset[str]
 ) -> Iterator[str]:
     yield from kind.conduct.reactions(gang, job, lever, chosen)
     if not chosen:
         yield from kind.conduct.outcome(gang, (job,), lever)
     system = queue_system(gang)
-    if gang.is_queued and system is not None:
+    if gang.queue.is_managed and system is not None:
         yield from system.job_reactions(gang)
 
 
-def _of_queue(gang: GangIndex, job: Owner, lever: Lever) -> tuple[str, ...]:
+def _of_queue(gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
     system = queue_system(gang)
-    concerned = gang.is_queued or job.meta.ref.uid in gang.queued_jobs
+    concerned = gang.queue.is_managed or job.meta.ref.uid in gang.queued_jobs
     if not concerned or system is None:
         return ()
     return system.job_warnings(gang, job, lever)
@@ -143,7 +143,7 @@ def _of_queue(gang: GangIndex, job: Owner, lever: Lever) -> tuple[str, ...]:
 # Resume
 
 
-def _decide_resume(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
+def _decide_resume(gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
     """Return how a Job is resumed: by undoing its Hold, its pause or a bare suspend."""
     name = label(job.meta.ref)
     if desired.until is not None:
@@ -168,9 +168,7 @@ def _decide_resume(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pulle
     return _undo(bare, gang, job, desired) if bare else refusals.no_job_lever(gang, job)
 
 
-def _undo(
-    lever: Lever, gang: GangIndex, job: Owner, desired: DesiredAction
-) -> Pulled | PlanRefusal:
+def _undo(lever: Lever, gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
     decision = lever.decide(gang, job, desired)
     if isinstance(decision, PlanRefusal):
         return decision

@@ -7,17 +7,18 @@ from dataclasses import replace
 
 from gangboard.domain.action import ClusterLevers, Verb
 from gangboard.domain.owner import Owner
+from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.text import is_or_are, names
-from gangboard.facts.gang_index import GangIndex, is_paused
+from gangboard.facts.gang import Gang, is_paused
 from gangboard.plugins import registry
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.owner_kind import OwnerKind
 from gangboard.policy import refusals
 from gangboard.policy.decision import DesiredAction, PlanRefusal, Pulled
-from gangboard.policy.indexing import kind_of, queue_system
+from gangboard.policy.registry_lookups import kind_of, queue_system
 
 
-def decide(gang: GangIndex, desired: DesiredAction) -> Pulled | PlanRefusal:
+def decide(gang: Gang, desired: DesiredAction) -> Pulled | PlanRefusal:
     """Return the decision about the topmost owner, or why no action is possible."""
     refused = refusals.owner_out_of_reach(gang)
     if refused is not None:
@@ -30,25 +31,25 @@ def decide(gang: GangIndex, desired: DesiredAction) -> Pulled | PlanRefusal:
         return refusals.until_misplaced(desired.verb, gang.name)
     if kind is not None and kind.no_lever and not kind.levers and kind.needs_group:
         return refusals.no_lever(gang)
-    if gang.is_queued and lever is None:
+    if gang.queue.is_managed and lever is None:
         return refusals.queue_decides(gang, queue_system(gang))
     if kind is None or lever is None:
         return refusals.no_lever(gang)
     return _pull(lever, gang, kind, desired)
 
 
-def _lever_of(gang: GangIndex, levers: ClusterLevers) -> Lever | None:
+def _lever_of(gang: Gang, levers: ClusterLevers) -> Lever | None:
     """Return the lever of its queue, else one for single Jobs that goes first, else the best of its kind."""
     kind, system = kind_of(gang.owner), queue_system(gang)
-    if gang.is_queued:
+    if gang.queue.is_managed:
         return system.lever if system is not None else None
     for lever in of_jobs_that_go_first(gang, levers):
-        if gang.jobs and not gang.owner.suspended:
+        if gang.child_jobs and not gang.owner.suspended:
             return lever
     return registry.lever(kind.levers[0]) if kind is not None and kind.levers else None
 
 
-def of_jobs_that_go_first(gang: GangIndex, levers: ClusterLevers) -> tuple[Lever, ...]:
+def of_jobs_that_go_first(gang: Gang, levers: ClusterLevers) -> tuple[Lever, ...]:
     """Return the levers for single Jobs that are also the ones for the whole owner."""
     kind = kind_of(gang.owner)
     candidates = (registry.lever(key) for key in (kind.child_levers if kind is not None else ()))
@@ -58,7 +59,7 @@ def of_jobs_that_go_first(gang: GangIndex, levers: ClusterLevers) -> tuple[Lever
 
 
 def _pull(
-    lever: Lever, gang: GangIndex, kind: OwnerKind, desired: DesiredAction
+    lever: Lever, gang: Gang, kind: OwnerKind, desired: DesiredAction
 ) -> Pulled | PlanRefusal:
     decision = lever.decide(gang, gang.owner, desired)
     if isinstance(decision, PlanRefusal):
@@ -81,43 +82,43 @@ def _pull(
 # Consequences
 
 
-def _maker_reactions(gang: GangIndex, verb: Verb) -> tuple[str, ...]:
+def _maker_reactions(gang: Gang, verb: Verb) -> tuple[str, ...]:
     """Return what the owner's maker, such as a CronJob, does then."""
-    maker = gang.context.maker
+    maker = gang.maker
     if maker is None:
         return ()
     kind = kind_of(maker)
     return (kind.reactions(maker, gang.owner, verb) or ()) if kind is not None else ()
 
 
-def _warnings(gang: GangIndex) -> tuple[str, ...]:
+def _warnings(gang: Gang) -> tuple[str, ...]:
     """Return warnings about Jobs that do not follow their owner, and about queues."""
     warnings = []
-    held = _names(job for job in gang.jobs.values() if gang.holds_on(job))
+    held = _names(job for job in gang.child_jobs.values() if gang.holds_on(job))
     if held:
         warnings.append(f"Held Jobs stay suspended when {gang.name} is resumed: {held}.")
-    paused = _names(job for job in gang.jobs.values() if is_paused(job))
+    paused = _names(job for job in gang.child_jobs.values() if is_paused(job))
     if paused:
         warnings.append(f"Jobs paused by parallelism 0 get no pods when it is resumed: {paused}.")
-    queued = () if gang.is_queued else gang.queued_jobs.values()
+    queued = () if gang.queue.is_managed else gang.queued_jobs.values()
     if queued:
         warnings.append(
             f"{_names(queued)} {is_or_are(len(queued))} queued by {gang.queue_system} on "
             f"{'its' if len(queued) == 1 else 'their'} own: {gang.queue_system} and {gang.name} may "
             "undo each other."
         )
-    if gang.is_nobodys:
+    if gang.queue.standing is QueueStanding.NOBODY:
         warnings += _taken_over(gang)
     return tuple(warnings)
 
 
-def _taken_over(gang: GangIndex) -> list[str]:
+def _taken_over(gang: Gang) -> list[str]:
     """Return what admission systems would do that may be installed later."""
     suspended, name = not gang.owner.suspended, gang.name
     return [
         text
         for system in registry.admission_systems()
-        if (text := system.takes_over(name, gang.queue, suspended))
+        if (text := system.takes_over(name, gang.queue.queue, suspended))
     ]
 
 

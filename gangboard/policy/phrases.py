@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import count, is_or_are
-from gangboard.facts.gang_index import GangIndex, asks_for_pods, is_paused, seats_of
+from gangboard.facts.gang import Gang, asks_for_pods, is_paused, seats_of
 
 
 def pods_deleted(pods: int | None, grace_seconds: int) -> str:
@@ -37,7 +37,7 @@ def they_are(jobs: Collection[Owner]) -> str:
     return "it is" if len(jobs) == 1 else "they are"
 
 
-def pods_of_job(gang: GangIndex, job: Owner) -> str:
+def pods_of_job(gang: Gang, job: Owner) -> str:
     """Return what happens to the pods of a stopped Job."""
     if job.suspended:
         wait = gang.wait_of(job)
@@ -48,7 +48,7 @@ def pods_of_job(gang: GangIndex, job: Owner) -> str:
     return pods_deleted(job.active_pods, job.grace_seconds)
 
 
-def job_resumed(gang: GangIndex, job: Owner) -> tuple[str, ...]:
+def job_resumed(gang: Gang, job: Owner) -> tuple[str, ...]:
     """Return what a resume of a suspended or paused Job brings."""
     wait = gang.wait_of(job)
     if wait is not None:
@@ -69,7 +69,7 @@ def _pods_to_come(job: Owner) -> int:
     )
 
 
-def gang_stopped(gang: GangIndex) -> str:
+def gang_stopped(gang: Gang) -> str:
     """Return what happens to the pods of a stopped gang."""
     workers = [job for job in _workers(gang) if asks_for_pods(job)]
     known = [job.active_pods for job in workers if job.active_pods is not None]
@@ -78,21 +78,21 @@ def gang_stopped(gang: GangIndex) -> str:
     return pods_deleted(pods, gang.owner.grace_seconds)
 
 
-def gang_resumed(gang: GangIndex) -> str:
+def gang_resumed(gang: Gang) -> str:
     """Return what a resume of a whole gang brings."""
     number = sum(
         seats_of(job) for job in _workers(gang) if job.parallelism != 0 and not gang.holds_on(job)
     )
-    return pods_made(number + (_pods_without_job(gang) if gang.jobs else 0))
+    return pods_made(number + (_pods_without_job(gang) if gang.child_jobs else 0))
 
 
-def _pods_without_job(gang: GangIndex) -> int:
+def _pods_without_job(gang: Gang) -> int:
     """Return the number of pods in roles without Jobs."""
     roles = (role for role in gang.owner.roles if not role.child_names)
     return sum(role.replicas * role.pods for role in roles)
 
 
-def _workers(gang: GangIndex) -> list[Owner]:
+def _workers(gang: Gang) -> list[Owner]:
     """Return its unfinished Jobs, or the owner if it has none."""
-    jobs = [job for job in gang.jobs.values() if job.finish is None]
+    jobs = [job for job in gang.child_jobs.values() if job.finish is None]
     return jobs or [gang.owner]

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from gangboard.domain.action import ActionContext, ActionRequest, ClusterLevers, Plan, Verb
+from gangboard.domain.action import ActionRequest, ClusterLevers, Plan, Verb
 from gangboard.domain.objects import Meta
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.build_gang import NO_OBJECTS, build_gang
+from gangboard.facts.gang import Gang
 from gangboard.policy import job_decisions, owner_decisions, refusals
 from gangboard.policy.decision import DesiredAction, PlanRefusal, Pulled
-from gangboard.policy.indexing import gang_of
 
 
 def plan(
-    context: ActionContext,
+    gang: Gang,
     levers: ClusterLevers,
     action_request: ActionRequest,
     *,
@@ -41,40 +41,33 @@ def plan(
         chosen=chosen,
     )
     uid = action_request.target.uid
-    gang = gang_of(_context_of(context, uid), levers.queue_visibility)
-    return _plan(gang, desired, uid, with_steps=True)
+    return _plan(_gang_or_maker(gang, uid), desired, uid, with_steps=True)
 
 
-def offers(
-    context: ActionContext, levers: ClusterLevers, uid: str, now: datetime
-) -> tuple[Plan, Plan]:
+def offers(gang: Gang, levers: ClusterLevers, uid: str, now: datetime) -> tuple[Plan, Plan]:
     """Return the plans to suspend and to resume one object, without steps: for its buttons."""
-    gang = gang_of(_context_of(context, uid), levers.queue_visibility)
-    return _offers(gang, levers, uid, now)
+    return _offers(_gang_or_maker(gang, uid), levers, uid, now)
 
 
-def all_offers(
-    context: ActionContext, levers: ClusterLevers, now: datetime
-) -> Mapping[str, tuple[Plan, Plan]]:
+def all_offers(gang: Gang, levers: ClusterLevers, now: datetime) -> Mapping[str, tuple[Plan, Plan]]:
     """Return the `offers` of the owner, of each of its current Jobs and of what makes such gangs, by uid."""
-    gang = gang_of(context, levers.queue_visibility)
-    uids = (context.owner.meta.ref.uid, *gang.jobs)
-    found = {uid: _offers(gang, levers, uid, now) for uid in uids}
-    if context.maker is not None:
-        uid = context.maker.meta.ref.uid
-        found[uid] = offers(context, levers, uid, now)
-    return found
+    uids = (gang.owner.meta.ref.uid, *gang.child_jobs)
+    plans = {uid: _offers(gang, levers, uid, now) for uid in uids}
+    if gang.maker is not None:
+        uid = gang.maker.meta.ref.uid
+        plans[uid] = offers(gang, levers, uid, now)
+    return plans
 
 
-def _context_of(context: ActionContext, uid: str) -> ActionContext:
-    """Return the objects that matter for one: what makes gangs stands alone, none of them is touched by it."""
-    maker = context.maker
+def _gang_or_maker(gang: Gang, uid: str) -> Gang:
+    """Return the gang for one object of it. The maker of such gangs stands alone: no action on it touches them."""
+    maker = gang.maker
     if maker is None or maker.meta.ref.uid != uid:
-        return context
-    return ActionContext(owner=maker, api_versions=context.api_versions)
+        return gang
+    return build_gang(maker, NO_OBJECTS, gang.cluster, gang.now)
 
 
-def _offers(gang: GangIndex, levers: ClusterLevers, uid: str, now: datetime) -> tuple[Plan, Plan]:
+def _offers(gang: Gang, levers: ClusterLevers, uid: str, now: datetime) -> tuple[Plan, Plan]:
     suspend, resume = (
         _plan(gang, DesiredAction(verb, levers, now), uid, with_steps=False)
         for verb in (Verb.SUSPEND, Verb.RESUME)
@@ -82,8 +75,8 @@ def _offers(gang: GangIndex, levers: ClusterLevers, uid: str, now: datetime) -> 
     return suspend, resume
 
 
-def _plan(gang: GangIndex, desired: DesiredAction, uid: str, *, with_steps: bool) -> Plan:
-    between = next((one for one in gang.context.middle if one.meta.ref.uid == uid), None)
+def _plan(gang: Gang, desired: DesiredAction, uid: str, *, with_steps: bool) -> Plan:
+    between = next((one for one in gang.middle if one.meta.ref.uid == uid), None)
     if between is not None:
         return _refused(desired, between.meta, refusals.made_by_owner(gang, between))
     meta = _meta_of(gang, uid)
@@ -114,15 +107,15 @@ def _plan(gang: GangIndex, desired: DesiredAction, uid: str, *, with_steps: bool
     )
 
 
-def _meta_of(gang: GangIndex, uid: str) -> Meta | None:
+def _meta_of(gang: Gang, uid: str) -> Meta | None:
     if uid == gang.owner.meta.ref.uid:
         return gang.owner.meta
-    job = gang.jobs.get(uid)
+    job = gang.child_jobs.get(uid)
     return job.meta if job is not None else None
 
 
-def _decide(gang: GangIndex, desired: DesiredAction, uid: str) -> Pulled | PlanRefusal:
-    job = gang.jobs.get(uid)
+def _decide(gang: Gang, desired: DesiredAction, uid: str) -> Pulled | PlanRefusal:
+    job = gang.child_jobs.get(uid)
     if job is None:
         return owner_decisions.decide(gang, desired)
     return job_decisions.decide(gang, job, desired)

@@ -10,16 +10,16 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.text import label, sentence, sentence_case
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.plugins import registry
 from gangboard.plugins.queue_system import QueueSystem
 from gangboard.policy.decision import PlanRefusal
-from gangboard.policy.indexing import kind_of
+from gangboard.policy.registry_lookups import kind_of, unknown_versions
 
 
-def not_of_gang(gang: GangIndex, uid: str) -> PlanRefusal:
+def not_of_gang(gang: Gang, uid: str) -> PlanRefusal:
     """Refuse an object that is not the owner or one of its current Jobs."""
-    old = gang.old_jobs.get(uid)
+    old = next((job for job in gang.old_jobs if job.meta.ref.uid == uid), None)
     if old is None:
         return PlanRefusal(
             f"{gang.name} has no object with uid {uid}: another object may have its name now."
@@ -30,7 +30,7 @@ def not_of_gang(gang: GangIndex, uid: str) -> PlanRefusal:
     )
 
 
-def made_by_owner(gang: GangIndex, made: Owner) -> PlanRefusal:
+def made_by_owner(gang: Gang, made: Owner) -> PlanRefusal:
     """Refuse an object between the owner and its Jobs, because the owner's controller writes it again."""
     return PlanRefusal(
         f"{label(made.meta.ref)} is made by {gang.name}, which would undo this: act on that one."
@@ -50,18 +50,18 @@ def cluster_closed(levers: ClusterLevers) -> PlanRefusal | None:
     return None
 
 
-def unknown_version(gang: GangIndex) -> PlanRefusal | None:
+def unknown_version(gang: Gang) -> PlanRefusal | None:
     """Refuse a gang with objects of an API version that this release does not know.
 
     It reads them as an older version, and the effect of a change is unknown.
     """
-    if not gang.unknown_versions:
+    versions = unknown_versions(gang)
+    if not versions:
         return None
-    context = gang.context
-    owners = (context.owner, *context.middle, *context.jobs)
-    metas = (*(owner.meta for owner in owners), *(entry.meta for entry in context.entries))
+    owners = (*gang.makers, *gang.jobs)
+    metas = (*(owner.meta for owner in owners), *(entry.meta for entry in gang.entries))
     for ref in (meta.ref for meta in metas):
-        version = gang.unknown_versions.get((ref.group, ref.kind))
+        version = versions.get((ref.group, ref.kind))
         if version is not None:
             return PlanRefusal(
                 f"{label(ref)} is served as {version}, which this release does not know: gangboard reads "
@@ -70,12 +70,12 @@ def unknown_version(gang: GangIndex) -> PlanRefusal | None:
     return None
 
 
-def owner_out_of_reach(gang: GangIndex) -> PlanRefusal | None:
+def owner_out_of_reach(gang: Gang) -> PlanRefusal | None:
     """Refuse an owner that ends, has ended, or belongs to another controller."""
     return _ended(gang.owner, gang.name) or _foreign(gang)
 
 
-def job_out_of_reach(gang: GangIndex, job: Owner) -> PlanRefusal | None:
+def job_out_of_reach(gang: Gang, job: Owner) -> PlanRefusal | None:
     """Refuse a child Job that ends or has ended, or whose owner is out of reach."""
     name = label(job.meta.ref)
     refusal = _ended(job, name) or owner_out_of_reach(gang) or _managed(job, name)
@@ -95,7 +95,7 @@ def _ended(owner: Owner, name: str) -> PlanRefusal | None:
     )
 
 
-def no_lever(gang: GangIndex) -> PlanRefusal:
+def no_lever(gang: Gang) -> PlanRefusal:
     """Refuse a kind without a lever, with the reason if its kind has one."""
     kind = kind_of(gang.owner)
     why = kind.no_lever if kind is not None else ""
@@ -118,9 +118,9 @@ def unowned(ref: ObjectRef) -> str:
     return f"gangboard knows no way to suspend {name}."
 
 
-def queue_decides(gang: GangIndex, system: QueueSystem | None) -> PlanRefusal:
+def queue_decides(gang: Gang, system: QueueSystem | None) -> PlanRefusal:
     """Refuse an owner in a queue whose system has no lever."""
-    place = f"queue {gang.queue}" if gang.queue else "a queue"
+    place = f"queue {gang.queue.queue}" if gang.queue.queue else "a queue"
     if system is None:
         return PlanRefusal(
             f"{gang.name} is in {place}, which gangboard does not read: it may undo this."
@@ -131,7 +131,7 @@ def queue_decides(gang: GangIndex, system: QueueSystem | None) -> PlanRefusal:
     )
 
 
-def no_job_lever(gang: GangIndex, job: Owner) -> PlanRefusal:
+def no_job_lever(gang: Gang, job: Owner) -> PlanRefusal:
     """Refuse a Job of an owner without a lever for single Jobs."""
     above = f"a {job.meta.controller.kind}" if job.meta.controller is not None else gang.name
     name = label(job.meta.ref)
@@ -155,7 +155,7 @@ def all_of(begin: str, reasons: Sequence[PlanRefusal], instead: str) -> PlanRefu
     return PlanRefusal(" ".join(f"{sentence_case(text)}." for text in sentences), needs)
 
 
-def _foreign(gang: GangIndex) -> PlanRefusal | None:
+def _foreign(gang: Gang) -> PlanRefusal | None:
     above = gang.owner.meta.controller
     if above is not None and not registry.makes_gangs(above.group, above.kind):
         return PlanRefusal(

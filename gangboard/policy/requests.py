@@ -18,7 +18,8 @@ from gangboard.domain.hold import ACTION_ANNOTATION
 from gangboard.domain.objects import Meta
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
+from gangboard.policy.registry_lookups import described_kind
 
 _RESUME = {"spec": {"suspend": False}}
 
@@ -36,7 +37,7 @@ class FieldChange:
 
 
 def patch_owner(
-    gang: GangIndex,
+    gang: Gang,
     owner: Owner,
     what: str,
     changes: Iterable[FieldChange],
@@ -48,7 +49,7 @@ def patch_owner(
     return Step(StepKind.PATCH, f"{what} {label(ref)}", ref, "PATCH", path_of(gang, owner), body)
 
 
-def suspend_job(gang: GangIndex, job: Owner, action: str, *, suspend: bool) -> Step:
+def suspend_job(gang: Gang, job: Owner, action: str, *, suspend: bool) -> Step:
     """Return the patch of `spec.suspend`, which API servers set in every Job.
 
     A Job that is suspended already is patched, too. Only the annotation changes, and the tests fail if its owner has
@@ -59,7 +60,7 @@ def suspend_job(gang: GangIndex, job: Owner, action: str, *, suspend: bool) -> S
     return patch_owner(gang, job, what, [change], {ACTION_ANNOTATION: action})
 
 
-def resume_job(gang: GangIndex, job: Owner, action: str) -> tuple[Step, ...]:
+def resume_job(gang: Gang, job: Owner, action: str) -> tuple[Step, ...]:
     """Return the resume of a Job, after a dry run whose result must not be suspended.
 
     API servers forget a removed Hold within 10 to 30 ms (observed).
@@ -70,19 +71,19 @@ def resume_job(gang: GangIndex, job: Owner, action: str) -> tuple[Step, ...]:
     )
 
 
-def prove(kind: StepKind, gang: GangIndex, job: Owner, what: str) -> Step:
+def prove(kind: StepKind, gang: Gang, job: Owner, what: str) -> Step:
     """Return the dry run of a resume of a Job; `kind` tells which result is right."""
     ref = job.meta.ref
     name = f"Prove by dry run that a resume of {label(ref)} {what}"
     return Step(kind, name, ref, "MERGE", path_of(gang, job), json_text(_RESUME), dry_run=True)
 
 
-def path_of(gang: GangIndex, owner: Owner) -> str:
+def path_of(gang: Gang, owner: Owner) -> str:
     """Return the path of an owner in the served version."""
     ref = owner.meta.ref
-    kind = gang.kind_of(owner)
-    version = kind.version or owner.meta.api_version
-    return object_path(ref.group, version, ref.namespace, kind.plural, ref.name)
+    resource = described_kind(owner).resource
+    version = gang.cluster.api_versions.get(resource.key) or owner.meta.api_version
+    return object_path(ref.group, version, ref.namespace, resource.plural, ref.name)
 
 
 def object_path(group: str, version: str, namespace: str, plural: str, name: str = "") -> str:

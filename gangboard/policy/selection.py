@@ -6,13 +6,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.domain.action import ActionContext, ClusterLevers, Plan, Verb
+from gangboard.domain.action import ClusterLevers, Plan, Verb
 from gangboard.domain.owner import Owner
+from gangboard.facts.gang import Gang
 from gangboard.plugins import registry
 from gangboard.policy import job_consequences
-from gangboard.policy.indexing import gang_of, kind_above
 from gangboard.policy.owner_decisions import of_jobs_that_go_first
 from gangboard.policy.plan import all_offers
+from gangboard.policy.registry_lookups import kind_above
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Selection:
 
 
 def of_selection(
-    context: ActionContext,
+    gang: Gang,
     levers: ClusterLevers,
     chosen: Collection[str],
     verb: Verb,
@@ -39,12 +40,13 @@ def of_selection(
     None for a resume, for a choice with the owner itself, and if no chosen Job can be stopped. A forced suspend first
     gets the warning that it likely does not last.
     """
-    owner = context.owner.meta.ref.uid
+    owner = gang.owner.meta.ref.uid
     if verb is not Verb.SUSPEND or owner in chosen:
         return None
-    gang = gang_of(context, levers.queue_visibility)
-    plans = {uid: suspend for uid, (suspend, _) in all_offers(context, levers, now).items()}
-    jobs = tuple(job for uid, job in gang.jobs.items() if uid in chosen and plans[uid].allowed)
+    plans = {uid: suspend for uid, (suspend, _) in all_offers(gang, levers, now).items()}
+    jobs = tuple(
+        job for uid, job in gang.child_jobs.items() if uid in chosen and plans[uid].allowed
+    )
     key = next((plans[job.meta.ref.uid].lever for job in jobs), None)
     lever = registry.lever(key) if key is not None else None
     if lever is None:

@@ -10,7 +10,6 @@ from typing import Any
 
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.autoscaling import Autoscaling
 from gangboard.domain.capacity import ClusterCapacity
@@ -22,7 +21,9 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.verdict import Verdict
 from gangboard.domain.watch_state import WatchState
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.build_gang import GangObjects, build_gang
+from gangboard.facts.cluster_view import ClusterView
+from gangboard.facts.gang import Gang as GangModel
 from gangboard.facts.wholeness import is_whole
 from gangboard.plugins import registry
 from gangboard.polling.assessment_index import waiting_pod_sets
@@ -73,10 +74,9 @@ class _Moment:
     """What all gangs that are judged together share."""
 
     now: datetime
-    room: ClusterCapacity
+    cluster: ClusterView
     version: int
-    """Of the room."""
-    autoscaling: Autoscaling
+    """Version of `cluster.room`."""
     watched: bool
     """All changes since these gangs were judged last were seen as they happened."""
     digests: InputDigests
@@ -118,9 +118,8 @@ class Assessor:
         waiting.clear()
         why = why_no_room(cache.watched, now)
         usage = cache.node_usage
-        moment = _Moment(
-            now, usage.at(why), usage.version, autoscaling, self._is_watched(now), digests
-        )
+        cluster = self._cluster_view(now, usage.at(why), autoscaling)
+        moment = _Moment(now, cluster, usage.version, self._is_watched(now), digests)
         changed = False
         for start in range(0, len(wanted), GANGS_AT_ONCE):
             changed |= self._assess_some(wanted[start : start + GANGS_AT_ONCE], moment)
@@ -201,7 +200,10 @@ class Assessor:
                 break
             while (part := cache.pending.take(PENDING_AT_ONCE)) is not None:
                 roots, room, version = part
-                changed |= self._assess_some(roots, replace(moment, room=room, version=version))
+                cluster = replace(moment.cluster, room=room)
+                changed |= self._assess_some(
+                    roots, replace(moment, cluster=cluster, version=version)
+                )
                 if not settle and time.monotonic() > stop_at:
                     return changed
         return changed
@@ -222,8 +224,8 @@ class Assessor:
         before = cache.gangs.read(present)
         present = self._without_leftovers(present, before, moment.now)
         rows = [
-            self._row(facts, before, moment, is_settled=is_settled)
-            for facts, is_settled in self._facts(present, before, moment)
+            self._row(gang, before, moment, is_settled=is_settled)
+            for gang, is_settled in self._facts(present, before, moment)
         ]
         fresh = [row for row in rows if differs(row, before.get(row["uid"]))]
         said = {row["uid"] for row in fresh}
@@ -250,40 +252,40 @@ class Assessor:
 
     def _row(
         self,
-        facts: GangFacts,
+        gang: GangModel,
         before: dict[str, dict[str, Any]],
         moment: _Moment,
         *,
         is_settled: bool,
     ) -> dict[str, Any]:
-        verdict = assess(facts)
-        uid = facts.owner.meta.ref.uid
+        verdict = assess(gang)
+        uid = gang.owner.meta.ref.uid
         if verdict.recheck_at is not None:
             self._cache.rechecks.schedule(uid, verdict.recheck_at)
-        self._note(facts, verdict, moment.version)
+        self._note(gang, verdict, moment.version)
         claim, name = self._cache.claim, self._cache.cluster_name
         old, watched = before.get(uid), moment.watched
         inputs = None
-        if is_settled and is_repeatable(verdict.finding.health, facts.memory, verdict.memory):
+        if is_settled and is_repeatable(verdict.finding.health, gang.memory, verdict.memory):
             digest = moment.digests.of(uid)
             inputs = VerdictInputs(digest, self._cache.assessments.pack(uid))
         return gang_row(
-            claim.cluster_id, name, facts, verdict, old, moment.now, watched=watched, inputs=inputs
+            claim.cluster_id, name, gang, verdict, old, moment.now, watched=watched, inputs=inputs
         )
 
-    def _note(self, facts: GangFacts, verdict: Verdict, version: int) -> None:
+    def _note(self, gang: GangModel, verdict: Verdict, version: int) -> None:
         """Remember what the next look at the room needs to know of this gang."""
-        root, finding = facts.owner.meta.ref, verdict.finding
-        pods: Sequence[Pod] = facts.pods
+        root, finding = gang.owner.meta.ref, verdict.finding
+        pods: Sequence[Pod] = gang.pods
         if root.kind == "Pod":
             # Single pods that have their node are no gangs whose like somebody makes room for.
             pods = [pod for pod in pods if not pod.is_placed]
         self._cache.assessments.note(
-            root.uid, pods, facts.room, version=version, pending=bool(verdict.fit)
+            root.uid, pods, gang.cluster.room, version=version, pending=bool(verdict.fit)
         )
-        holds = any(pod.is_live and (pod.node or pod.nominated_node) for pod in facts.pods)
+        holds = any(pod.is_live and (pod.node or pod.nominated_node) for pod in gang.pods)
         if holds and not is_whole(finding.stage.value, finding.code):
-            waits = waiting_pod_sets(facts.pods, facts.room, facts.groups)
+            waits = waiting_pod_sets(gang.pods, gang.cluster.room, gang.groups)
             self._cache.node_usage.mark_broken(root.uid, waits)
         else:
             self._cache.node_usage.mark_whole(root.uid)
@@ -317,7 +319,7 @@ class Assessor:
 
     def _facts(
         self, roots: Sequence[str], before: dict[str, dict[str, Any]], moment: _Moment
-    ) -> Iterable[tuple[GangFacts, bool]]:
+    ) -> Iterable[tuple[GangModel, bool]]:
         """Yield the facts of each gang, and whether they are settled (`input_digests.is_settled`)."""
         cache = self._cache
         members = {root: cache.ownership_graph.members(root) for root in roots}
@@ -345,10 +347,6 @@ class Assessor:
                 *victims[root],
             )
         }
-        discovery = cache.discovery
-        kubernetes = kubernetes_minor(discovery.server_version) if discovery is not None else None
-        groups, unseen = groups_seen(cache.watched), {one.resource for one in cache.unobserved}
-        known = known_kinds(cache.watched, moment.now)
         objects = cache.objects.read(wanted)
         stopped = {
             uid: one.meta.ref.namespace
@@ -368,42 +366,58 @@ class Assessor:
             if look_again_at is not None:
                 cache.rechecks.schedule(root, look_again_at)
             sharing = [objects[uid] for uid in foreign_pods[root] if uid in objects]
-            facts = assemble(
+            gang = build_gang(
                 objects[root],
-                [objects[uid] for uid in members[root] if uid in objects and uid != root],
-                foreign_pods=sharing,
-                placeholders=[objects[uid] for uid in placeholders[root] if uid in objects],
-                events=told,
-                nodes=cache.nodes,
-                nodes_known=self._is_known(NODE.key),
-                events_known=self._is_known("events.events.k8s.io"),
-                holds_known=self._are_holds_known(moment.now),
-                queue_visibility=queue_visibility(cache.watched, moment.now),
-                queue_systems=tuple(queue.label for queue in registry.admission_systems()),
-                gang_api_version=groups.version if groups is not None else "",
-                groups_unobserved=groups is not None and groups.resource.key in unseen,
-                known_kinds=known,
-                unobserved=cache.unobserved_in(objects[root].meta.ref.namespace),
-                memory=unpack_memory(old["memory"]) if old else {},
-                memory_since=old["first_seen_at"] if old else None,
-                now=moment.now,
-                room=moment.room,
-                kubernetes=kubernetes,
-                autoscaling=moment.autoscaling,
-                claims=troubles,
-                blueprints=cache.blueprints.of(members[root]),
-                owned_elsewhere=cache.ownership_graph.is_owned_elsewhere(root),
-                suspensions=cache.suspend_history.of(members[root]),
-                recorded_suspends={uid: suspends[uid] for uid in members[root] if uid in suspends},
-                victims=[
-                    (pod, taker)
-                    for uid, taker in victims[root].items()
-                    if isinstance(pod := objects.get(uid), Pod)
-                ],
-                takers=cache.takers(told, entries),
-                queues=cache.queues.named_by((*entries, *queued)),
+                GangObjects(
+                    members=members_there,
+                    foreign_pods=sharing,
+                    placeholders=[objects[uid] for uid in placeholders[root] if uid in objects],
+                    blueprints=cache.blueprints.of(members[root]),
+                    owned_elsewhere=cache.ownership_graph.is_owned_elsewhere(root),
+                    events=told,
+                    unobserved=cache.unobserved_in(objects[root].meta.ref.namespace),
+                    memory=unpack_memory(old["memory"]) if old else {},
+                    memory_since=old["first_seen_at"] if old else None,
+                    queues=cache.queues.named_by((*entries, *queued)),
+                    claims=troubles,
+                    suspensions=cache.suspend_history.of(members[root]),
+                    recorded_suspends={
+                        uid: suspends[uid] for uid in members[root] if uid in suspends
+                    },
+                    victims=[
+                        (pod, taker)
+                        for uid, taker in victims[root].items()
+                        if isinstance(pod := objects.get(uid), Pod)
+                    ],
+                    takers=cache.takers(told, entries),
+                ),
+                moment.cluster,
+                moment.now,
             )
-            yield facts, is_settled((*members_there, *sharing), told)
+            yield gang, is_settled((*members_there, *sharing), told)
+
+    def _cluster_view(
+        self, now: datetime, room: ClusterCapacity, autoscaling: Autoscaling
+    ) -> ClusterView:
+        """Return what holds for all gangs now. `cache.unobserved` is up to date."""
+        cache = self._cache
+        discovery = cache.discovery
+        groups = groups_seen(cache.watched)
+        unseen = {one.resource for one in cache.unobserved}
+        return ClusterView(
+            nodes=cache.nodes,
+            nodes_known=self._is_known(NODE.key),
+            room=room,
+            autoscaling=autoscaling,
+            kubernetes=kubernetes_minor(discovery.server_version) if discovery else None,
+            gang_api_version=groups.version if groups is not None else "",
+            groups_unobserved=groups is not None and groups.resource.key in unseen,
+            known_kinds=known_kinds(cache.watched, now),
+            events_known=self._is_known("events.events.k8s.io"),
+            holds_known=self._are_holds_known(now),
+            queue_visibility=queue_visibility(cache.watched, now),
+            queue_systems=tuple(queue.label for queue in registry.admission_systems()),
+        )
 
     def _is_known(self, key: str) -> bool:
         return self._cache.watched[key].state == WatchState.OK

@@ -8,8 +8,8 @@ from typing import Any
 
 from gangboard.decode.fingerprints import decoder_fingerprint
 from gangboard.decode.problems import DecodeProblem
-from gangboard.diagnosis.object_links import Linked
 from gangboard.domain.watch_state import WatchState
+from gangboard.facts.gang import Linked
 from gangboard.facts.wholeness import is_whole
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.store.cluster_leases import renew_lease

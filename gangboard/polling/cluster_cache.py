@@ -13,7 +13,6 @@ from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.events import events_of
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
-from gangboard.diagnosis.object_links import Linked
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.autoscaling import NodeClaim, ProvisioningRequest
@@ -28,7 +27,8 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import ResourceClaim, StorageClass, VolumeClaim
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Flavor, Queue, QueueCheck
-from gangboard.facts.gang import Unobserved
+from gangboard.facts.cluster_view import Unobserved
+from gangboard.facts.gang import Linked
 from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import Discovery
 from gangboard.kube.errors import KubeError

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from gangboard.diagnosis.references import unread_owners
 from gangboard.domain.health import Health
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.text import is_or_are, names
 from gangboard.domain.verdict import Verdict
 from gangboard.facts.bottleneck import bottleneck_of
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
+from gangboard.facts.owner_references import unread_owners
 from gangboard.plugins import registry
 from gangboard.store.gangs import (
     Detail,
@@ -32,7 +32,7 @@ _YOUNG = timedelta(seconds=30)
 def gang_row(
     cluster_id: int,
     cluster_name: str,
-    facts: GangFacts,
+    gang: Gang,
     verdict: Verdict,
     before: dict[str, Any] | None,
     now: datetime,
@@ -45,8 +45,8 @@ def gang_row(
     `watched`: every change since `before` was seen as it happened. `inputs`: of this verdict.
     """
     finding, members = verdict.finding, verdict.members
-    begin = _begin(verdict, before, facts.owner.meta.created_at, now, watched=watched)
-    meta, owner = facts.owner.meta, facts.owner
+    begin = _begin(verdict, before, gang.owner.meta.created_at, now, watched=watched)
+    meta, owner = gang.owner.meta, gang.owner
     return {
         "id": gang_id(cluster_name, meta.ref.uid),
         "cluster_id": cluster_id,
@@ -78,10 +78,7 @@ def gang_row(
             float(amount) for name, amount in verdict.requests.items() if is_accelerator(name)
         ),
         "bottleneck": bottleneck_of(verdict.fit),
-        "queue": facts.queue.queue
-        or owner.queue
-        or _queue_of_groups(facts)
-        or _queue_of_pods(facts),
+        "queue": gang.queue.queue or owner.queue or _queue_of_groups(gang) or _queue_of_pods(gang),
         "priority": verdict.priority,
         "priority_value": verdict.priority_value,
         "labels": dict(owner.labels),
@@ -102,7 +99,7 @@ def gang_row(
                 verdict.pods,
                 verdict.groups,
                 verdict.fit,
-                _kind_facts(facts),
+                _kind_facts(gang),
                 verdict.gang_mode,
                 verdict.domains,
             )
@@ -112,18 +109,18 @@ def gang_row(
     }
 
 
-def _queue_of_pods(facts: GangFacts) -> str:
+def _queue_of_pods(gang: Gang) -> str:
     """Return the queue of their scheduler that its pods name, where it is the same of all that name any."""
-    queues = {pod.queue for pod in facts.pods if pod.queue}
+    queues = {pod.queue for pod in gang.pods if pod.queue}
     return queues.pop() if len(queues) == 1 else ""
 
 
-def _kind_facts(facts: GangFacts) -> dict[str, str]:
+def _kind_facts(gang: Gang) -> dict[str, str]:
     """Return what only its kind knows of a gang, and what owns it that nobody reads."""
-    ref = facts.owner.meta.ref
+    ref = gang.owner.meta.ref
     kind = registry.owner_kind(ref.group, ref.kind)
-    found = dict(kind.facts(facts.owner)) if kind is not None else {}
-    if unread := unread_owners(facts):
+    found = dict(kind.facts(gang.owner)) if kind is not None else {}
+    if unread := unread_owners(gang):
         found["Owned by"] = f"{names(unread)}, which {is_or_are(len(unread))} not read"
     return found
 
@@ -212,7 +209,7 @@ def differs(row: dict[str, Any], before: dict[str, Any] | None) -> bool:
     )
 
 
-def _queue_of_groups(facts: GangFacts) -> str:
+def _queue_of_groups(gang: Gang) -> str:
     """Return the queue of its scheduler that its groups wait in; empty for none, and where they name several."""
-    queues = {group.queue for group in facts.groups if group.queue}
+    queues = {group.queue for group in gang.groups if group.queue}
     return queues.pop() if len(queues) == 1 else ""

@@ -10,8 +10,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
-from gangboard.diagnosis.object_links import Linked
 from gangboard.domain.event import Event
+from gangboard.facts.gang import Linked
 from gangboard.store.models import Gang
 from gangboard.store.objects import read_packed, unpack
 

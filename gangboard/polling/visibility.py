@@ -17,7 +17,7 @@ from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueVisibility
 from gangboard.domain.quota import Queue
 from gangboard.domain.watch_state import WatchState
-from gangboard.facts.gang import Unobserved
+from gangboard.facts.cluster_view import Unobserved
 from gangboard.plugins import registry
 from gangboard.polling.resource_watch import Watched
 
@@ -186,7 +186,7 @@ def groups_seen(visibility: Visibility) -> Watched | None:
 
 
 def known_kinds(visibility: Visibility, now: datetime) -> frozenset[str]:
-    """Return `GangFacts.known_kinds`: kinds of groups and queues of which what is not known does not exist."""
+    """Return `Gang.known_kinds`: kinds of groups and queues of which what is not known does not exist."""
     marked = registry.marked_kinds()
     found = {
         f"{watched.resource.kind}.{watched.resource.group}": watched
@@ -200,7 +200,7 @@ def known_kinds(visibility: Visibility, now: datetime) -> frozenset[str]:
 
 
 def queue_visibility(visibility: Visibility, now: datetime) -> QueueVisibility:
-    """Return `GangFacts.queue_visibility`: whether entries in queues can be there, and are all known."""
+    """Return `Gang.queue_visibility`: whether entries in queues can be there, and are all known."""
     known = _of_queues(visibility)
     served = [one for one in known if one.state != WatchState.NOT_SERVED]
     if not known:

@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gangboard.domain.action import ActionContext, ClusterLevers, Plan, Verb
+from gangboard.domain.action import ClusterLevers, Plan, Verb
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.verdict import JobState
+from gangboard.facts.gang import Gang as GangModel
 from gangboard.plugins import registry
 from gangboard.policy.plan import all_offers, offers
 from gangboard.policy.refusals import cluster_closed, unowned
@@ -19,7 +20,7 @@ from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import GangRow
 from gangboard.readmodels.printable import printable, printable_lines
 from gangboard.store.access import Viewer
-from gangboard.store.action_context import read_action_context
+from gangboard.store.gang_objects import read_gang
 from gangboard.store.levers import read_all_levers, read_levers
 from gangboard.store.models import Cluster, Gang
 
@@ -79,15 +80,13 @@ def gang_offers(
     why_not = no_right(viewer, gang.cluster_id, gang.namespace) or cluster.why_closed
     if why_not:
         return {one.ref.uid: builder.closed(one, why_not) for one in every}
-    context = read_action_context(gang.cluster_id, gang)
-    if context is None:
+    model = read_gang(gang.cluster_id, gang)
+    if model is None:
         unknown = unowned(ObjectRef(gang.api_group, gang.kind, gang.namespace, gang.name, gang.uid))
         return {one.ref.uid: builder.closed(one, unknown) for one in every}
     levers = read_levers(Cluster.objects.get(pk=gang.cluster_id))
-    plans = all_offers(context, levers, now)
-    return {
-        one.ref.uid: builder.open(one, _plans(plans, one, context, levers, now)) for one in every
-    }
+    plans = all_offers(model, levers, now)
+    return {one.ref.uid: builder.open(one, _plans(plans, one, model, levers, now)) for one in every}
 
 
 def board_offers(
@@ -130,12 +129,12 @@ def no_right(viewer: Viewer, cluster_id: int, namespace: str) -> str:
 def _plans(
     plans: Mapping[str, tuple[Plan, Plan]],
     one: ActionSubject,
-    context: ActionContext,
+    model: GangModel,
     levers: ClusterLevers,
     now: datetime,
 ) -> tuple[Plan, Plan]:
     # A Job that the page still shows may have been replaced since: then the sentence says so.
-    return plans.get(one.ref.uid) or offers(context, levers, one.ref.uid, now)
+    return plans.get(one.ref.uid) or offers(model, levers, one.ref.uid, now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,6 @@ from gangboard.decode.holds import HOLD
 from gangboard.domain.action import ClusterLevers
 from gangboard.domain.hold import HOLD_LEVER, AdmissionPolicy
 from gangboard.domain.hold_manifest import POLICY_VERSIONS
-from gangboard.domain.queue import QueueEntry
-from gangboard.domain.queue_status import QueueVisibility
 from gangboard.domain.watch_state import WatchState
 from gangboard.levers.hold.installation import installation
 from gangboard.plugins import registry
@@ -63,8 +61,7 @@ def read_only_everywhere() -> bool:
 
 def _find(ids: list[int]) -> Mapping[int, _Found]:
     found: dict[int, _Found] = defaultdict(_Found)
-    wanted = (*_STATES, *_queue_keys())
-    states = ResourceState.objects.filter(cluster_id__in=ids, resource__in=wanted)
+    states = ResourceState.objects.filter(cluster_id__in=ids, resource__in=_STATES)
     for cluster_id, resource, state in states.values_list("cluster_id", "resource", "state"):
         found[cluster_id].states[resource] = state
     objects = WatchedObject.objects.filter(
@@ -99,30 +96,7 @@ def _levers(cluster: Cluster, found: _Found, everywhere: bool, forced: bool) -> 
         hold_refuted_at=refuted,
         native_honoured=_is_honoured(cluster, found),
         build=cluster.controller_build,
-        queue_visibility=_queue_visibility([found.states.get(key, "") for key in _queue_keys()]),
         forced=forced,
-    )
-
-
-def _queue_keys() -> tuple[str, ...]:
-    return tuple(resource.key for resource in registry.queue_resources(QueueEntry))
-
-
-def _queue_visibility(states: Iterable[str]) -> QueueVisibility:
-    """Return whether entries in queues can be there, by the states of their resources.
-
-    A resource of which nothing is stored yet was not looked for.
-    """
-    known = tuple(states)
-    if not known:
-        return QueueVisibility.NOT_KNOWN
-    served = [state for state in known if state != WatchState.NOT_SERVED]
-    if not served:
-        return QueueVisibility.NOT_SERVED
-    return (
-        QueueVisibility.SERVED
-        if all(state == WatchState.OK for state in served)
-        else QueueVisibility.NOT_KNOWN
     )
 
 

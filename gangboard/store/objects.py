@@ -50,7 +50,7 @@ def unpack(data: bytes, model: type[T]) -> T:
 
 
 def owner_uid(model: object) -> str | None:
-    """Return the uid by which `store.action_context` finds an object.
+    """Return the uid by which `store.gang_objects` finds an object.
 
     That of its controller for an owner, of the JobSet for a Hold, of the owner that waits for an entry
     in a queue. None when it is nobody's, or another kind of object.

@@ -13,7 +13,7 @@ from gangboard.actions.live import Live
 from gangboard.domain.action import ActionRequest, Plan
 from gangboard.plugins import registry
 from gangboard.policy.plan import plan
-from gangboard.store.action_context import served_versions
+from gangboard.store.gang_objects import read_cluster_view
 from gangboard.store.levers import read_levers
 from tests.actions.site import BATCH, HOLDS, JOBSET, JOBSETS, WORKER, Site
 from tests.actions.test_safety_requests import KUEUE
@@ -60,14 +60,15 @@ def live_plan(site: Site, action_request: ActionRequest) -> Plan:
     assert kind is not None
     client = open_client(site.cluster, "")
     try:
-        live = Live(client, served_versions(site.cluster.pk))
+        view = read_cluster_view(site.cluster.pk)
+        live = Live(client, dict(view.api_versions))
         found = live.seen(kind, target.namespace, target.name)
         assert found is not None
-        context = live.ground(found, None)
+        gang = live.read_gang(found, None, view)
     finally:
         client.close()
     levers = read_levers(site.cluster)
-    return plan(context, levers, action_request, by=site.viewer.name, action="", now=now)
+    return plan(gang, levers, action_request, by=site.viewer.name, action="", now=now)
 
 
 def test_the_preview_is_made_of_what_the_worker_would_touch(start: Callable[..., Site]) -> None:

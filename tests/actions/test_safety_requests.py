@@ -18,7 +18,7 @@ from gangboard.actions import service
 from gangboard.actions.requests import RequestError, RequestErrorCode
 from gangboard.domain.action import ActionRequest
 from gangboard.domain.owner import Owner
-from gangboard.store import action_context
+from gangboard.store import gang_objects
 from gangboard.store.models import Action
 from simulator.resources import Resource
 from tests.actions.site import (
@@ -260,7 +260,7 @@ def test_s10_each_has_its_own_sentence(
 
 def _ask_about_what_is_gone(site: Site) -> Action:
     """The poll has not noticed yet."""
-    stored = action_context.find_object(site.cluster, "jobs.batch", NAMESPACE, WORKER)
+    stored = gang_objects.find_object(site.cluster, "jobs.batch", NAMESPACE, WORKER)
     assert isinstance(stored, Owner)
     meta = stored.meta
     action_request = site.action_request(name="alone")

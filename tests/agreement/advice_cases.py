@@ -15,7 +15,7 @@ from gangboard.domain.advice import Advice, AdviceKind, Harm, harm_of
 from gangboard.domain.capacity import PODS, ClusterCapacity, RunningGang
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.pod import Pod
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.unit_placement import placing_of
 from gangboard.placement.usage import Usage
 from tests.agreement import objects
@@ -24,6 +24,7 @@ from tests.agreement.cases import Case, NodeSpec
 from tests.agreement.ours import Reading
 from tests.controlplane.client import Json
 from tests.decode.reading import model
+from tests.domain_objects import with_cluster
 
 MIB = 1024**2
 _CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
@@ -40,7 +41,7 @@ class Misfits:
     def unit(self, group: Mapping[str, object]) -> Unit:
         """Return the gang of a PodGroup as advice gets it."""
         unit = self._reading.unit(group)
-        unit = replace(unit, facts=replace(unit.facts, room=self._room))
+        unit = replace(unit, gang=with_cluster(unit.gang, room=self._room))
         return replace(unit, placing=placing_of(unit))
 
 

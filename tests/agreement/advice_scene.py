@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.advice import Advice
@@ -18,7 +17,7 @@ from gangboard.domain.group import Group
 from gangboard.domain.node import Node
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.advice.ranking import advise
 from gangboard.placement.unit_placement import placing_of
 from gangboard.plugins.registry import grouping_apis, owner_kinds
@@ -26,6 +25,7 @@ from gangboard.polling.node_usage import NodeUsageTracker
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.nodes import make_nodes, node
 from tests.decode.reading import model
+from tests.gangs import assemble
 from tests.scenarios.scenario import POOL, Room
 
 BATCH = "batch/v1"

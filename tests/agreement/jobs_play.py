@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from random import Random
 
 from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.advice.ranking import advise
 from gangboard.placement.advice.size import ONLY_IN_SOME_ORDERS
 from tests.agreement import objects

@@ -8,12 +8,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from gangboard.decode.pods import POD
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.gang_units import units
 from gangboard.domain.group import Group
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.unit_placement import placing_of
 from gangboard.plugins.registry import owner_kinds
 from tests.agreement.advice_cases import room_with_gangs
@@ -23,6 +22,7 @@ from tests.agreement.ours import GROUPS
 from tests.controlplane.client import Client
 from tests.controlplane.objects import JOBSET
 from tests.decode.reading import model
+from tests.gangs import assemble
 
 _OWNERS = {kind.resource.key: kind.resource for kind in owner_kinds()}
 

@@ -9,19 +9,20 @@ from typing import Any
 
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.gang_units import units
 from gangboard.domain.capacity import ClusterCapacity, Shape
 from gangboard.domain.placement_result import FitAnswer
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import PodTerm
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.matching import matches_pod
 from gangboard.placement.unit_placement import placing_of
 from gangboard.placement.usage import Usage
 from gangboard.plugins.registry import grouping_apis
 from tests.agreement.arena import Look
 from tests.decode.reading import model
+from tests.domain_objects import with_cluster
+from tests.gangs import assemble
 
 GROUPS = {resource.key: resource for grouping in grouping_apis() for resource in grouping.resources}
 
@@ -59,7 +60,7 @@ class Reading:
         """Return the gang of a PodGroup as the rules get it."""
         root = model(GROUPS["podgroups.scheduling.k8s.io"], dict(group), "v1beta1")
         facts = assemble(root, self._members.get(root.meta.ref.name, []), now=datetime.now(UTC))
-        (unit,) = units(replace(facts, room=self.room, kubernetes=(1, 37)))
+        (unit,) = units(with_cluster(facts, room=self.room, kubernetes=(1, 37)))
         return replace(unit, placing=placing_of(unit))
 
 

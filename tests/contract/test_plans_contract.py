@@ -13,7 +13,6 @@ import msgspec
 from gangboard.decode.holds import HOLD
 from gangboard.decode.list_watch_decoder import build_model
 from gangboard.domain.action import (
-    ActionContext,
     ActionRequest,
     ActionTarget,
     ClusterLevers,
@@ -24,11 +23,13 @@ from gangboard.domain.action import (
     Verb,
 )
 from gangboard.domain.api_resource import Resource
+from gangboard.facts.gang import Gang
 from gangboard.plugins.registry import owner_kinds
 from gangboard.policy.plan import plan
 from tests.contract.site import Site
 from tests.controlplane.client import Json, wait
 from tests.controlplane.objects import JOBSET, job, jobset
+from tests.gangs import a_gang
 
 BATCH = "batch/v1"
 LEVERS = ClusterLevers(has_actor=True, hold=PolicyState.INSTALLED)
@@ -52,7 +53,7 @@ def _read(resource: Resource, found: Json) -> Any:
     return model
 
 
-def _context(site: Site, kind: str, name: str) -> ActionContext:
+def _context(site: Site, kind: str, name: str) -> Gang:
     """Read the gang as it is at this moment, with the product's own decoders."""
     ns = site.namespace
     version = JOBSET if kind == "JobSet" else BATCH
@@ -60,7 +61,7 @@ def _context(site: Site, kind: str, name: str) -> ActionContext:
     jobs = [_read(_resource("Job"), one) for one in _listed(site, BATCH, "Job")]
     found = _listed(site, "gangboard.dev/v1alpha1", "Hold") if kind == "JobSet" else ()
     holds = [_read(HOLD, one) for one in found]
-    return ActionContext(owner=owner, jobs=tuple(jobs), holds=tuple(holds))
+    return a_gang(owner=owner, jobs=tuple(jobs), holds=tuple(holds))
 
 
 def _listed(site: Site, version: str, kind: str) -> list[Json]:

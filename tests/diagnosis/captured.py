@@ -11,7 +11,6 @@ from typing import Any
 from gangboard.decode.events import EVENT
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.capacity import ClusterCapacity
@@ -19,10 +18,11 @@ from gangboard.domain.event import Event
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
-from gangboard.facts.gang import NO_ROOM
+from gangboard.facts.cluster_view import NO_ROOM
 from gangboard.placement.usage import Usage
 from gangboard.plugins.registry import grouping_apis, owner_kinds
 from tests.decode.reading import captured, captures
+from tests.gangs import assemble
 
 __all__ = ["captures", "models", "verdicts"]
 

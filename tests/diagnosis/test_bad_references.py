@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 
 from gangboard.decode.pods import POD
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.diagnosis.references import unread_owners
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
+from gangboard.facts.owner_references import unread_owners
 from tests.decode.reading import model
 from tests.domain_objects import (
     NOW,
@@ -33,6 +32,7 @@ from tests.domain_objects import (
     child_jobs,
     pods_of,
 )
+from tests.gangs import assemble
 
 ELSEWHERE = "team-b"
 

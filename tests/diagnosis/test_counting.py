@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.health import Health
 from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.verdict import UnitMemory, Verdict
-from gangboard.facts.gang import GangFacts, Unobserved
+from gangboard.facts.cluster_view import Unobserved
+from gangboard.facts.gang import Gang
 from tests.domain_objects import (
     NOW,
     Made,
@@ -26,9 +26,10 @@ from tests.domain_objects import (
     pods_of,
     requests,
 )
+from tests.gangs import assemble
 
 
-def gang(root: Made, *objects: Made, **fields: Any) -> GangFacts:
+def gang(root: Made, *objects: Made, **fields: Any) -> Gang:
     return assemble(root, objects, **{"now": NOW, "gang_api_version": "v1beta1", **fields})  # type: ignore[arg-type]
 
 

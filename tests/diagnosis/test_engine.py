@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.advice import advised_steps
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import Finding
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.gang import Gang
+from gangboard.facts.unit import Unit
 from gangboard.plugins import reasons
 from gangboard.plugins.rule import GangRule, UnitRule
 from tests.domain_objects import (
@@ -32,6 +32,7 @@ from tests.domain_objects import (
     pods_of,
     requests,
 )
+from tests.gangs import assemble
 
 
 def a_finding(code: str, health: Health, unit: str = "", **fields: Any) -> Finding:
@@ -40,7 +41,7 @@ def a_finding(code: str, health: Health, unit: str = "", **fields: Any) -> Findi
     return Finding(code, health, stage, code, f"{code} {unit}", unit=unit, advice=advice, **fields)
 
 
-def gang(root: Made, *objects: Made, **fields: Any) -> GangFacts:
+def gang(root: Made, *objects: Made, **fields: Any) -> Gang:
     return assemble(root, objects, **{"now": NOW, "gang_api_version": "v1beta1", **fields})  # type: ignore[arg-type]
 
 
@@ -64,7 +65,7 @@ def says(findings: dict[str, Finding], code: str = "said", **fields: Any) -> Uni
     return UnitRule(code, Stage.PLACEMENT, code, 1, lambda unit: findings.get(unit.name), **fields)
 
 
-def breaks(subject: GangFacts | Unit) -> Finding | None:
+def breaks(subject: Gang | Unit) -> Finding | None:
     raise KeyError("boom")
 
 

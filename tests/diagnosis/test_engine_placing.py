@@ -7,17 +7,18 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.capacity import ClusterCapacity, NodeInfo
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.placement_result import PlacementCause, Placing
 from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.domain.verdict import Finding
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.gang import Gang
+from gangboard.facts.unit import Unit
 from gangboard.plugins import reasons
 from gangboard.plugins.rule import GangRule, UnitRule
 from tests.domain_objects import NOW, a_job, pods_of
+from tests.gangs import assemble
 
 ROOM = ClusterCapacity(
     (NodeInfo("n0", {HOSTNAME: "n0"}, allocatable={"cpu": 4000, "pods": 110}),),
@@ -25,7 +26,7 @@ ROOM = ClusterCapacity(
 JOB = a_job("train", pods=3, ask="3")
 
 
-def gang(*pods: Any, **fields: Any) -> GangFacts:
+def gang(*pods: Any, **fields: Any) -> Gang:
     return assemble(JOB, pods, **{"now": NOW, "room": ROOM, "kubernetes": (1, 37), **fields})
 
 
@@ -53,7 +54,7 @@ def _clear_caches(monkeypatch: pytest.MonkeyPatch, *rules: GangRule | UnitRule) 
 
 def test_members_that_wait_are_placed_before_the_rules_look(seen: list[Placing | None]) -> None:
     facts = gang(*pods_of(JOB, 3))
-    assert facts.kubernetes == (1, 37)
+    assert facts.cluster.kubernetes == (1, 37)
     verdict = assess(facts)
     (placing,) = {id(one): one for one in seen}.values()
     assert placing is not None

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.gang_mode import gang_mode_of, group_domains
 from gangboard.diagnosis.gang_units import units
 from gangboard.domain.owner import GangForm, GangRequest, Owner
@@ -22,6 +21,7 @@ from tests.domain_objects import (
     child_jobs,
     pods_of,
 )
+from tests.gangs import assemble
 
 ASKED = "All its pods are one gang (spec.scheduling)"
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.counting import count_members
 from gangboard.diagnosis.gang_units import units
 from gangboard.domain.group import Policy
 from gangboard.domain.owner import Outcome, Owner
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.gang import Gang
+from gangboard.facts.unit import Unit
 from tests.domain_objects import (
     NOW,
     Made,
@@ -20,7 +20,6 @@ from tests.domain_objects import (
     a_job,
     a_jobset,
     a_meta,
-    a_node,
     a_pod,
     a_role,
     a_workload,
@@ -32,9 +31,10 @@ from tests.domain_objects import (
     requests,
     succeeded,
 )
+from tests.gangs import assemble
 
 
-def gang(root: Made, *objects: Made, **fields: Any) -> GangFacts:
+def gang(root: Made, *objects: Made, **fields: Any) -> Gang:
     return assemble(root, objects, **{"now": NOW, "gang_api_version": "v1beta1", **fields})  # type: ignore[arg-type]
 
 
@@ -339,13 +339,6 @@ def test_jobs_pods_groups_and_events_of_a_former_attempt_are_left_out() -> None:
     assert facts.pods == (new_pod,)
     assert facts.groups == ()
     assert [event.regarding.name for event in facts.events] == ["a-new"]
-
-
-def test_nodes_are_those_of_its_pods() -> None:
-    job = a_job()
-    nodes = {name: a_node(name) for name in ("n0", "n1")}
-    facts = gang(job, *pods_of(job, 2, on="n0"), nodes=nodes)
-    assert facts.nodes == {"n0": nodes["n0"]}
 
 
 # Members

@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.verdict import Evidence, JobState, Verdict
-from gangboard.facts.job_holds import hold_on
 from tests.domain_objects import (
     NOW,
     a_hold,
@@ -27,6 +25,7 @@ from tests.domain_objects import (
     pods_of,
     succeeded,
 )
+from tests.gangs import a_gang, assemble
 
 JOBSET = a_jobset("run", a_role("workers", jobs=2))
 RUNNING, HELD = child_jobs(JOBSET)
@@ -110,19 +109,19 @@ def test_of_two_holds_on_one_job_the_older_counts() -> None:
     [{"owner_uid": "uid-before"}, {"job_name": "run-workers-0"}, {"namespace": "team-b"}],
 )
 def test_a_hold_is_on_the_job_that_the_policy_would_compare(fields: dict[str, Any]) -> None:
-    assert hold_on(HELD, [a_hold(HELD)]) is not None
-    assert hold_on(HELD, [a_hold(HELD, **fields)]) is None
+    assert a_gang(JOBSET, [HELD], holds=(a_hold(HELD),)).hold_of(HELD) is not None
+    assert a_gang(JOBSET, [HELD], holds=(a_hold(HELD, **fields),)).hold_of(HELD) is None
 
 
 def test_a_job_without_a_controller_is_never_held() -> None:
     lone = a_job("lone", suspended=True)
     hold = a_hold(lone, owner_uid="")
-    assert hold_on(lone, [hold]) is None
+    assert a_gang(lone, [lone], holds=(hold,)).hold_of(lone) is None
 
 
 def test_holds_and_entries_are_facts_of_the_gang() -> None:
     hold, entry = a_hold(HELD), an_entry(JOBSET)
     facts = assemble(JOBSET, [HELD, entry, hold], now=NOW, holds_known=False)
     assert (facts.holds, facts.entries) == ((hold,), (entry,))
-    assert not facts.holds_known
+    assert not facts.cluster.holds_known
     assert facts.groups == facts.workloads == ()

@@ -14,9 +14,7 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
-from gangboard.diagnosis.object_links import Linked
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.event import Event
@@ -25,6 +23,7 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.quota import Queue, QueueTree
 from gangboard.domain.verdict import Finding
+from gangboard.facts.gang import Linked
 from gangboard.pages.gang.next_steps import NamedObjects, make_steps_to_take
 from gangboard.polling.cluster_cache import resources
 from gangboard.readmodels.advice import ShownStep, shown_steps
@@ -36,6 +35,7 @@ from simulator.scripts import Fleet
 from tests.decode.reading import captures, model
 from tests.diagnosis.captured import models
 from tests.domain_objects import NOW, a_group, a_job, a_pod, ago
+from tests.gangs import assemble
 from tests.random_sets import sized
 from tests.rules.asking import found, unit_of
 

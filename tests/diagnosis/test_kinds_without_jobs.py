@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.counting import count_members
 from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.owners.job import WireJob
 from gangboard.plugins import registry
 from gangboard.plugins.owner_kind import OwnerKind
 from tests.domain_objects import NOW, Made, a_group, a_job, a_meta, a_pod, an_event
+from tests.gangs import assemble
 
 LABEL, RING = "toys.example.com/name", "toys.example.com/ring"
 
@@ -144,7 +144,7 @@ def test_each_role_is_a_unit_also_without_pods() -> None:
         "run-0": ("ring", 3, 2),
         "run-1": ("ring", 3, 0),
     }
-    facts = found["run-0"].facts
+    facts = found["run-0"].gang
     assert count_members(facts, found.values()).desired == 6
 
 

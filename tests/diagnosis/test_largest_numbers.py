@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 
 from gangboard.decode.list_watch_decoder import build_model, read_page
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
-from gangboard.diagnosis.object_links import Linked
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group
 from gangboard.domain.owner import MOST_PODS, Owner
 from gangboard.domain.verdict import Verdict
+from gangboard.facts.gang import Linked
 from gangboard.plugins.registry import grouping_apis, owner_kinds, queue_systems
 from gangboard.polling.gang_rows import gang_row
 from gangboard.store.objects import pack
 from tests.domain_objects import NOW, a_group, a_job, a_jobset, a_pod, a_role
+from tests.gangs import assemble
 from tests.largest_objects import LARGEST, body_of, largest, lines_of
 
 MOST_LINES = 400_000

@@ -10,20 +10,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gangboard.actions.verify.siblings import changes
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.gang_units import units
-from gangboard.diagnosis.object_links import Linked
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.action import ActionContext
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.job_holds import hold_on
+from gangboard.facts.gang import Linked
 from gangboard.facts.job_pod_names import may_be_pod_of
 from gangboard.facts.preemption import last_preemption
-from gangboard.policy.indexing import gang_of
 from gangboard.rules.admission.job_suspended import RULE
 from tests.domain_objects import (
     NOW,
@@ -39,6 +35,7 @@ from tests.domain_objects import (
     an_event,
     facts_of,
 )
+from tests.gangs import a_gang, assemble
 
 LONG = "x" * 63
 
@@ -193,12 +190,10 @@ def test_what_belongs_to_one_owner_never_moves_to_the_other(
         entries = [
             one for found in things.values() for one in found if one.meta.ref.kind == "Workload"
         ]
-        found = hold_on(job, holds)
+        looked = a_gang(things[name][0], (job,), holds=tuple(holds), entries=tuple(entries))
+        found = looked.hold_of(job)
         assert (found.meta.ref.uid if found else "") == (f"hold-{name}" if as_jobsets else "")
-        looked = gang_of(
-            ActionContext(things[name][0], (job,), holds=tuple(holds), entries=tuple(entries)), ""
-        )
-        assert {entry.meta.ref.uid for entry in looked.entries} == {f"entry-{name}"}
+        assert {entry.meta.ref.uid for entry in looked.queue.entries} == {f"entry-{name}"}
         assert all(hold.meta.ref.uid != f"hold-{other}" for hold in looked.holds_on(job))
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Controller
@@ -14,12 +13,13 @@ from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Evidence, Finding, Verdict
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.owners.job import WireJob
 from gangboard.plugins import reasons, registry
 from gangboard.plugins.owner_kind import OwnerKind
 from gangboard.plugins.rule import UnitRule
 from tests.domain_objects import NOW, Made, a_group, a_meta, a_pod, ago
+from tests.gangs import assemble
 
 REFUSED = "0/1 nodes are available: 1 Insufficient cpu."
 

@@ -3,13 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import UnitMemory
-from gangboard.facts.gang import GangFacts, Victim
+from gangboard.facts.gang import Gang, Victim
 from tests.domain_objects import NOW, a_job, a_pod, ago, an_event
+from tests.gangs import assemble
 
 LOW, URGENT = a_job("low", pods=1), a_job("urgent", pods=1)
 USURPER = ObjectRef("batch", "Job", "team-b", "usurper", "uid-usurper")
@@ -35,14 +35,14 @@ def test_victims_are_those_that_are_still_there() -> None:
     assert facts.victims == tuple(Victim(ref, "uid-urgent-0", ago(20)) for ref in refs)
 
 
-def preempted(pod: Pod, **fields: Any) -> GangFacts:
+def preempted(pod: Pod, **fields: Any) -> Gang:
     event = an_event(a_pod("low-gone"), "Preempted", last_seen=ago(30))
     event = replace(event, related=ObjectRef("", "Pod", "", "", "uid-usurper-0"))
     given = {"now": NOW, "events": [event], "takers": {"uid-usurper-0": USURPER}, **fields}
     return assemble(LOW, [pod], **given)
 
 
-def memory_of(facts: GangFacts) -> UnitMemory:
+def memory_of(facts: Gang) -> UnitMemory:
     return assess(facts).memory["low"]
 
 

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.scheduling_mode import LABELS, GroupIndex, scheduling_of
 from gangboard.domain.group import Policy
 from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.pod import Pod
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
 from tests.domain_objects import (
     NOW,
     Made,
@@ -25,11 +24,12 @@ from tests.domain_objects import (
     facts_of,
     pods_of,
 )
+from tests.gangs import assemble
 
 V135, V136, V137 = "v1alpha1", "v1alpha2", "v1beta1"
 
 
-def mode(facts: GangFacts, job: Owner | None = None) -> tuple[str, str]:
+def mode(facts: Gang, job: Owner | None = None) -> tuple[str, str]:
     job = job or facts.jobs[0]
     pods = [
         pod
@@ -42,7 +42,7 @@ def mode(facts: GangFacts, job: Owner | None = None) -> tuple[str, str]:
     return found.mode, found.reason
 
 
-def of(*objects: Made, version: str = V137, **fields: Any) -> GangFacts:
+def of(*objects: Made, version: str = V137, **fields: Any) -> Gang:
     owner, *rest = objects
     assert isinstance(owner, Owner)
     return facts_of(owner, *rest, gang_api_version=version, **fields)
@@ -215,7 +215,7 @@ def on_135(job: Owner, *objects: Made) -> tuple[str, str]:
     pods = [thing for thing in objects if isinstance(thing, Pod)]
     facts = assemble(
         job,
-        objects,  # type: ignore[arg-type]
+        objects,
         now=NOW,
         gang_api_version=V135,
     )

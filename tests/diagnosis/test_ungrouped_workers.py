@@ -20,7 +20,7 @@ from gangboard.domain.owner import Dependency, Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import Needs
 from gangboard.domain.verdict import UnitMemory, Verdict
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
 from tests.domain_objects import (
     NOW,
     a_group,
@@ -55,7 +55,7 @@ def gang(
     groups: Sequence[Group] = (),
     jobs: Sequence[Owner] | None = None,
     **fields: Any,
-) -> GangFacts:
+) -> Gang:
     """A JobSet all of whose pods are refused unless pods are given."""
     jobset = a_jobset("run", *roles)
     made = child_jobs(jobset) if jobs is None else jobs

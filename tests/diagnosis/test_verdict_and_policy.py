@@ -8,9 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
-from gangboard.domain.action import ActionContext, ClusterLevers, Plan, PolicyState
+from gangboard.domain.action import ClusterLevers, Plan, PolicyState
 from gangboard.domain.health import Health
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller
@@ -18,7 +17,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.verdict import JobState, Verdict
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
 from gangboard.policy.plan import all_offers
 from tests.domain_objects import (
     NOW,
@@ -31,6 +30,7 @@ from tests.domain_objects import (
     child_jobs,
     pods_of,
 )
+from tests.gangs import assemble
 
 ABOVE = Controller("argoproj.io", "Workflow", "nightly", "uid-nightly")
 QUEUED = ("queue-evaluating", "deactivated")
@@ -54,7 +54,7 @@ def entries_of(draw: st.DrawFn, owner: Owner) -> tuple[QueueEntry, ...]:
 
 
 @st.composite
-def gangs(draw: st.DrawFn) -> tuple[GangFacts, ActionContext, ClusterLevers]:
+def gangs(draw: st.DrawFn) -> tuple[Gang, ClusterLevers]:
     fields: dict[str, Any] = {
         "suspended": draw(st.booleans()),
         "queue": draw(LABELS),
@@ -87,20 +87,20 @@ def gangs(draw: st.DrawFn) -> tuple[GangFacts, ActionContext, ClusterLevers]:
         queue_visibility=visibility,
         queue_systems=("Kueue",),
     )
-    levers = ClusterLevers(has_actor=True, hold=PolicyState.INSTALLED, queue_visibility=visibility)
-    return facts, ActionContext(owner=owner, jobs=jobs, holds=holds, entries=entries), levers
+    levers = ClusterLevers(has_actor=True, hold=PolicyState.INSTALLED)
+    return facts, levers
 
 
-Case = tuple[GangFacts, ActionContext, ClusterLevers]
+Case = tuple[Gang, ClusterLevers]
 
 
 def _answers(case: Case) -> tuple[Verdict, dict[str, tuple[Plan, Plan]]]:
-    facts, context, levers = case
-    return assess(facts), dict(all_offers(context, levers, NOW))
+    facts, levers = case
+    return assess(facts), dict(all_offers(facts, levers, NOW))
 
 
 def _owner(case: Case, offers: dict[str, tuple[Plan, Plan]]) -> tuple[Owner, Plan, Plan]:
-    owner = case[1].owner
+    owner = case[0].owner
     return owner, *offers[owner.meta.ref.uid]
 
 
@@ -113,7 +113,7 @@ def test_suspended_means_that_its_own_field_resumes_it(case: Case) -> None:
     free = verdict.finding.code == "suspended"
     # Blocked is also what a Kueue that is served has made no Workload for: that it may still take.
     blocked = (verdict.finding.code, verdict.finding.health) == (QUEUED[0], Health.BLOCKED)
-    nobodys = blocked and case[0].queue_visibility == "not-served"
+    nobodys = blocked and case[0].cluster.queue_visibility == "not-served"
     assert free or verdict.finding.code in QUEUED
     if owner.managed_by or owner.meta.controller is not None:
         assert not resume.allowed
@@ -142,10 +142,10 @@ def test_a_job_that_waits_in_a_queue_is_not_resumed_and_one_that_is_suspended_ca
     case: Case,
 ) -> None:
     verdict, offers = _answers(case)
-    owner = case[1].owner
+    owner = case[0].owner
     if owner.suspended or owner.managed_by or owner.meta.controller is not None:
         return
-    held = {hold.job_name for hold in case[1].holds}
+    held = {hold.job_name for hold in case[0].holds}
     for state in verdict.jobs:
         if state.ref.uid == owner.meta.ref.uid or not state.suspended:
             continue
@@ -174,7 +174,7 @@ def test_what_is_advised_to_be_resumed_may_be_resumed(case: Case) -> None:
         for text in finding.advice_texts
         if text.startswith(("Resume", "Release"))
     ]
-    for owner in {one.meta.ref.uid: one for one in (case[1].owner, *case[1].jobs)}.values():
+    for owner in {one.meta.ref.uid: one for one in (case[0].owner, *case[0].jobs)}.values():
         name = f" {owner.meta.ref.name} "
         if any(name in text for text in advised):
             assert offers[owner.meta.ref.uid][1].allowed, (advised, offers[owner.meta.ref.uid][1])

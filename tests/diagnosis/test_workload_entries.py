@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.job_states import member_states
@@ -13,7 +12,8 @@ from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.group import Policy, WorkloadEntry, label_of_group, read_entry
 from gangboard.domain.objects import Condition
 from gangboard.domain.pod import Pod
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.gang import Gang
+from gangboard.facts.unit import Unit
 from tests.domain_objects import (
     NOW,
     Made,
@@ -26,9 +26,10 @@ from tests.domain_objects import (
     ago,
     pods_of,
 )
+from tests.gangs import assemble
 
 
-def gang(root: Made, *objects: Made, **fields: Any) -> GangFacts:
+def gang(root: Made, *objects: Made, **fields: Any) -> Gang:
     return assemble(root, objects, **{"now": NOW, "gang_api_version": "v1alpha1", **fields})  # type: ignore[arg-type]
 
 

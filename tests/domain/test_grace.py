@@ -37,11 +37,11 @@ def test_each_pod_is_looked_at_once_however_many_jobs_are_depended_on(number: in
     unit = unit_of(
         jobset, *drivers, worker, *pods, jobs=(worker,), pods=(), roles=(jobset.roles[1],)
     )
-    counted = Counted(unit.facts.pods)
+    counted = Counted(unit.gang.pods)
     assert len(counted) == number
-    facts = replace(unit.facts, pods=counted)
+    facts = replace(unit.gang, pods=counted)
     counted.looks = 0
-    due = creation_due(replace(unit, facts=facts))
+    due = creation_due(replace(unit, gang=facts))
     assert counted.looks == number
     ready = [pod.ready.since for pod in pods if pod.ready is not None and pod.ready.since]
     assert due is not None

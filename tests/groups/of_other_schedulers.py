@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.event import Event
 from gangboard.domain.group import Group
@@ -15,6 +14,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.quota import Queue, QueueTree
 from gangboard.domain.verdict import Verdict
 from tests.domain_objects import NOW, Made, a_pod
+from tests.gangs import assemble
 
 
 def member(group: Group, name: str, scheduler: str, **fields: Any) -> Pod:

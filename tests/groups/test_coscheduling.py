@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from gangboard.decode.list_watch_decoder import read_page
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.health import Health
@@ -18,6 +17,7 @@ from gangboard.groups.coscheduling import Coscheduling
 from gangboard.plugins import registry
 from tests.decode.reading import Json, list_body, model, with_identity
 from tests.domain_objects import NOW, a_group, a_job, a_meta, a_pod, ago
+from tests.gangs import assemble
 
 (PODGROUP,) = Coscheduling.resources
 KIND = "PodGroup.scheduling.x-k8s.io"

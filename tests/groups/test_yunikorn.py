@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.event import Event
@@ -21,6 +20,7 @@ from gangboard.domain.verdict import Finding
 from gangboard.plugins import registry
 from tests.decode.reading import model, with_identity
 from tests.domain_objects import NOW, a_condition, a_job, a_pod, ago, an_event
+from tests.gangs import assemble
 
 KIND = "Application.yunikorn.apache.org"
 APP_ID = "yunikorn.apache.org/app-id"

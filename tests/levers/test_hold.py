@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gangboard.domain.action import ActionContext, ClusterLevers, PolicyState, StepKind, Verb
+from gangboard.domain.action import ClusterLevers, PolicyState, StepKind, Verb
 from gangboard.domain.hold import Hold
 from gangboard.levers.hold import HoldLever
 from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal
-from gangboard.policy.indexing import gang_of
 from tests.domain_objects import NOW, a_jobset, a_meta, a_role, child_jobs
+from tests.gangs import a_gang
 
 LEVER = HoldLever()
 
@@ -30,7 +30,7 @@ def test_a_blocked_job_is_released_and_not_resumed() -> None:
     owner = a_jobset("run", a_role("w", jobs=2, pods=2))
     job = replace(child_jobs(owner)[0], suspended=True)
     hold = Hold(a_meta("gangboard.dev", "Hold", "h"), job.meta.ref.name, owner.meta.ref.uid)
-    gang = gang_of(ActionContext(owner, (job,), holds=(hold,)), "")
+    gang = a_gang(owner, (job,), holds=(hold,))
     desired = DesiredAction(Verb.RESUME, ClusterLevers(), NOW)
     free = LEVER.decide(gang, job, desired)
     assert isinstance(free, Decision)
@@ -55,7 +55,7 @@ def test_a_person_releases_all_holds_and_an_end_only_its_own() -> None:
         Hold(a_meta("gangboard.dev", "Hold", name, uid=name), job.meta.ref.name, owner.meta.ref.uid)
         for name in ("one", "two")
     )
-    gang = gang_of(ActionContext(owner, (job,), holds=(one, two)), "")
+    gang = a_gang(owner, (job,), holds=(one, two))
     desired = DesiredAction(Verb.RESUME, ClusterLevers(), NOW)
     person = LEVER.decide(gang, job, desired)
     end = LEVER.decide(gang, job, replace(desired, ended_hold="two"))

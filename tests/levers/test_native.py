@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from gangboard.domain.action import ActionContext, ClusterLevers
+from gangboard.domain.action import ClusterLevers
 from gangboard.levers.native import Native
-from gangboard.policy.indexing import gang_of
 from tests.domain_objects import a_jobset, a_role, child_jobs
+from tests.gangs import a_gang
 
 LEVER = Native()
 
@@ -30,9 +30,9 @@ CLAIM = "jobset.sigs.k8s.io/reconciliation-mode: Independent"
 )
 def test_why_it_cannot_be_pulled(claim: str, honoured: bool, why: str) -> None:
     owner = replace(a_jobset("run", a_role("w", jobs=2, pods=2)), independent_claim=claim)
-    gang = gang_of(ActionContext(owner, child_jobs(owner)), "")
+    gang = a_gang(owner, child_jobs(owner))
     levers = ClusterLevers(native_honoured=honoured, build="abc")
-    found = LEVER.why_not(gang, next(iter(gang.jobs.values())), levers)
+    found = LEVER.why_not(gang, gang.jobs[0], levers)
     assert (found.why if found is not None else "") == why
     assert LEVER.goes_first(gang, levers) is not bool(why)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gangboard.domain.action import ActionContext, ClusterLevers
+from gangboard.domain.action import ClusterLevers
 from gangboard.domain.group import Policy
 from gangboard.levers.parallelism import Parallelism
-from gangboard.policy.indexing import gang_of
 from tests.domain_objects import a_group, a_jobset, a_role, child_jobs
+from tests.gangs import a_gang
 
 LEVER = Parallelism()
 
@@ -26,7 +26,7 @@ def test_the_gang_of_a_job_of_136_keeps_its_parallelism() -> None:
     (job,) = child_jobs(owner)
     for version, refused in (("v1alpha2", True), ("v1beta1", False)):
         group = a_group("ring", quorum=4, policy=Policy.GANG, version=version)
-        gang = gang_of(ActionContext(owner, (job,), groups=(group,)), "")
+        gang = a_gang(owner, (job,), groups=(group,))
         assert (LEVER.why_not(gang, job, ON) is not None) is refused, version
 
 

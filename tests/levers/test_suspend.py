@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 
-from gangboard.domain.action import ActionContext, ClusterLevers, Verb
+from gangboard.domain.action import ClusterLevers, Verb
 from gangboard.levers.suspend import Suspend
 from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal
-from gangboard.policy.indexing import gang_of
 from tests.domain_objects import NOW, a_jobset, a_role
+from tests.gangs import a_gang
 
 LEVER = Suspend()
 
 
 def test_the_patch_tests_uid_and_generation_before_it_writes() -> None:
     owner = a_jobset("run", a_role("w", jobs=2, pods=2))
-    gang = gang_of(ActionContext(owner, api_versions={"jobsets.jobset.x-k8s.io": "v1beta1"}), "")
+    gang = a_gang(owner, api_versions={"jobsets.jobset.x-k8s.io": "v1beta1"})
     desired = DesiredAction(Verb.SUSPEND, ClusterLevers(), NOW, action="a-1")
     found = LEVER.decide(gang, owner, desired)
     assert isinstance(found, Decision)

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.action import ActionContext, ClusterLevers, StepKind, Verb
+from gangboard.domain.action import ClusterLevers, StepKind, Verb
 from gangboard.domain.owner import Owner
 from gangboard.levers.volcano_command import VolcanoCommand
 from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal
-from gangboard.policy.indexing import gang_of
 from tests.domain_objects import NOW, a_meta
+from tests.gangs import a_gang
 
 LEVER = VolcanoCommand()
 
@@ -25,7 +25,7 @@ def a_vcjob(phase: str = "Running", *, retries: int = 0, most: int = 3) -> Owner
 
 
 def asked(verb: Verb, owner: Owner) -> Decision | PlanRefusal:
-    gang = gang_of(ActionContext(owner), "")
+    gang = a_gang(owner)
     return LEVER.decide(gang, owner, DesiredAction(verb, ClusterLevers(), NOW, action="a-1"))
 
 

@@ -12,7 +12,8 @@ from gangboard.diagnosis.engine import assess
 from gangboard.domain.placement_result import Placing
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.gang import Gang
+from gangboard.facts.unit import Unit
 from tests.placement import node_assessment
 from tools.placement_benchmark import Bench, facts_of
 from tools.placement_fleet import make_fleet
@@ -31,7 +32,7 @@ def test_it_says_what_it_made() -> None:
     assert "made with seed 5: 60 nodes, 400 pods, 30 gangs, 20 shapes" in out
 
 
-def judge_node_by_node(facts: GangFacts) -> Verdict | None:
+def judge_node_by_node(facts: Gang) -> Verdict | None:
     """The verdict with each node asked alone; None where that gives up."""
     placings: list[Placing] = []
 

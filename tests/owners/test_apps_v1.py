@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.diagnosis.references import unread_owners
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Finding
+from gangboard.facts.owner_references import unread_owners
 from gangboard.plugins import registry
 from tests.decode.reading import Json, model, with_identity
 from tests.domain_objects import NOW, Made, a_group, a_meta, a_pod, ago, placed
+from tests.gangs import assemble
 
 HASH = "pod-template-hash"
 KINDS = {kind.resource.kind: kind for kind in registry.owner_kinds() if kind.needs_group}

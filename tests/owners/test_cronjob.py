@@ -13,16 +13,17 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.action import ActionContext, Verb
+from gangboard.domain.action import Verb
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Owner
+from gangboard.facts.gang import Gang
 from gangboard.owners.cronjob import CronJob
 from gangboard.policy.plan import all_offers
 from tests.decode.reading import Json, model
 from tests.domain_objects import NOW, Made, a_job, ago, pods_of
+from tests.gangs import a_gang, assemble
 from tests.kinds import registered
 from tests.policy.making import READY, ask, bodies
 
@@ -70,8 +71,8 @@ def a_run(of: Owner, name: str = "nightly-29925097", **fields: Any) -> Owner:
     return replace(run, meta=replace(run.meta, annotated=True))
 
 
-def offered(maker: Owner, run: Owner) -> ActionContext:
-    return ActionContext(owner=run, jobs=(run,), maker=maker)
+def offered(maker: Owner, run: Owner) -> Gang:
+    return a_gang(owner=run, jobs=(run,), maker=maker)
 
 
 def test_what_is_kept_of_one() -> None:
@@ -143,7 +144,7 @@ def test_before_a_run_is_suspended_it_is_said_what_becomes_of_the_next(
 
 def test_a_run_can_be_suspended_where_cronjobs_are_not_read() -> None:
     run = a_run(cronjob())
-    found = ask(ActionContext(owner=run, jobs=(run,)), run.meta.ref.name, "suspend")
+    found = ask(a_gang(owner=run, jobs=(run,)), run.meta.ref.name, "suspend")
     assert (found.allowed, found.lever) == (True, "suspend")
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.action import ActionContext
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
@@ -18,6 +16,7 @@ from gangboard.owners.leaderworkerset import LeaderWorkerSet
 from gangboard.policy.plan import offers
 from tests.decode.reading import Json, model
 from tests.domain_objects import NOW, Made, a_pod, ago
+from tests.gangs import a_gang, assemble
 from tests.kinds import registered
 from tests.policy.making import READY
 
@@ -149,7 +148,7 @@ def test_while_it_rolls_out_both_revisions_count_by_what_they_ask_for() -> None:
 
 def test_nothing_suspends_it_nor_what_it_makes() -> None:
     owner, prefill = serve(), made("prefill")
-    context = ActionContext(owner=owner, middle=(prefill,))
+    context = a_gang(owner=owner, middle=(prefill,))
     for plan in offers(context, READY, "uid-serve", ago(0)):
         assert plan.why_not.startswith("DisaggregatedSet serve cannot be suspended: ")
     for plan in offers(context, READY, prefill.meta.ref.uid, ago(0)):

@@ -12,10 +12,8 @@ from typing import Any, cast
 import pytest
 
 from gangboard.decode.pods import POD
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.action import ActionContext
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.event import Event
 from gangboard.domain.group import Group
@@ -35,6 +33,7 @@ from tests.controlplane.grove import (
 )
 from tests.decode.reading import Json, model, read
 from tests.domain_objects import NOW, ago, an_event
+from tests.gangs import a_gang, assemble
 from tests.policy.making import READY
 
 FORMS = ("v1alpha1", "v1alpha2", "v1alpha3")
@@ -572,7 +571,7 @@ def of_kind(play: Play, kind: str) -> Owner:
 def test_nothing_suspends_it_nor_what_it_makes() -> None:
     play = played("")
     owner, part = of_kind(play, "PodCliqueSet"), of_kind(play, "PodClique")
-    context = ActionContext(owner=owner, middle=(part,))
+    context = a_gang(owner=owner, middle=(part,))
     for plan in offers(context, READY, owner.meta.ref.uid, ago(0)):
         assert plan.why_not == (
             "PodCliqueSet chat cannot be suspended: PodCliqueSets have no suspend field, and scaling "
@@ -598,7 +597,7 @@ def test_under_an_owner_that_is_not_known_that_one_is_named() -> None:
     play.run()
     assert play.told()[0] == "running"
     owner = of_kind(play, "PodCliqueSet")
-    for plan in offers(ActionContext(owner=owner), READY, owner.meta.ref.uid, ago(0)):
+    for plan in offers(a_gang(owner=owner), READY, owner.meta.ref.uid, ago(0)):
         assert "DynamoGraphDeployment/graph" in plan.why_not
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.capacity import ClusterCapacity, NodeInfo
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import Verdict
 from tests.controlplane.grove import clique, podgang
 from tests.domain_objects import NOW
+from tests.gangs import assemble
 from tests.owners.test_grove import FORMS, SERVED, Play, played
 from tests.rules.waiting import big
 

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from gangboard.actions import patches
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.action import ActionContext, Plan, Verb
+from gangboard.domain.action import Plan, Verb
 from gangboard.domain.event import Event
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.health import Health
@@ -38,6 +37,7 @@ from tests.domain_objects import (
     ago,
     an_event,
 )
+from tests.gangs import a_gang, assemble
 from tests.policy.making import ask
 
 GROUP, LABEL = "kubeflow.org", "training.kubeflow.org"
@@ -159,7 +159,7 @@ def told(verdict: Verdict) -> tuple[str, str, str]:
 
 
 def planned(verb: Verb, owner: Owner, *jobs: Owner, name: str = "run") -> Plan:
-    return ask(ActionContext(owner=owner, jobs=jobs), name, verb)
+    return ask(a_gang(owner=owner, jobs=jobs), name, verb)
 
 
 # What is kept

@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.action import ActionContext
 from gangboard.domain.objects import Condition, Controller
 from gangboard.domain.owner import LeaderState, Owner, PodRequests
 from gangboard.domain.pod import Pod
@@ -21,6 +19,7 @@ from gangboard.owners.leaderworkerset import LeaderWorkerSet
 from gangboard.policy.plan import offers
 from tests.decode.reading import Json, model
 from tests.domain_objects import NOW, Made, a_pod, ago, an_event
+from tests.gangs import a_gang, assemble
 from tests.kinds import registered
 from tests.policy.making import READY
 from tests.rules.asking import unit_of
@@ -232,7 +231,7 @@ def test_workers_that_are_not_made_although_their_leader_is_ready_are() -> None:
 
 def test_nothing_suspends_it_and_the_reason_is_told() -> None:
     owner = lws()
-    for plan in offers(ActionContext(owner=owner), READY, "uid-run", ago(0)):
+    for plan in offers(a_gang(owner=owner), READY, "uid-run", ago(0)):
         assert not plan.allowed
         assert plan.why_not == (
             "LeaderWorkerSet run cannot be suspended: LeaderWorkerSets have no suspend field, and "

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Owner
@@ -14,6 +13,7 @@ from gangboard.domain.verdict import Verdict
 from gangboard.owners.leaderworkerset import LeaderWorkerSet
 from tests.decode.reading import Json, model
 from tests.domain_objects import NOW
+from tests.gangs import assemble
 from tests.kinds import registered
 from tests.owners.test_leaderworkerset import LWS, lws, member
 

@@ -6,17 +6,16 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
-from gangboard.diagnosis.object_links import Linked
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.action import ActionContext
 from gangboard.domain.owner import Finish, Outcome, Owner
 from gangboard.domain.verdict import Verdict
+from gangboard.facts.gang import Linked
 from gangboard.owners.minicluster import MiniCluster
 from gangboard.policy.plan import offers
 from tests.decode.reading import Json, model
 from tests.domain_objects import NOW, a_job, a_pod, ago
+from tests.gangs import a_gang, assemble
 from tests.kinds import registered
 from tests.policy.making import READY
 
@@ -140,7 +139,7 @@ def test_its_end_is_that_of_its_job(outcome: Outcome, code: str) -> None:
 def test_nothing_suspends_it_and_the_reason_is_told() -> None:
     owner = minicluster()
     job = its_job(owner)
-    context = ActionContext(owner=owner, jobs=(job,))
+    context = a_gang(owner=owner, jobs=(job,))
     suspend, _ = offers(context, READY, "uid-lammps", ago(0))
     assert suspend.why_not == (
         "MiniCluster lammps cannot be suspended: MiniClusters have no suspend field, and whether their "

@@ -10,18 +10,17 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.gang_units import units
-from gangboard.diagnosis.object_links import Linked
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.diagnosis.ungrouped_workers import merge_units
-from gangboard.domain.action import ActionContext, Plan
+from gangboard.domain.action import Plan
 from gangboard.domain.advice import AdviceKind
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.pod import Container, Pod
 from gangboard.domain.verdict import Verdict
+from gangboard.facts.gang import Linked
 from gangboard.owners.ray.raycluster import RayCluster
 from gangboard.owners.ray.rayjob import RayJob
 from gangboard.owners.ray.rayservice import RayService
@@ -29,6 +28,7 @@ from gangboard.placement.unit_placement import placing_of
 from gangboard.policy.plan import offers
 from tests.decode.reading import Json, model
 from tests.domain_objects import NOW, a_job, a_pod, ago, an_event
+from tests.gangs import a_gang, assemble
 from tests.kinds import registered
 from tests.policy.making import READY
 
@@ -158,7 +158,7 @@ def told(verdict: Verdict) -> tuple[str, str, str]:
 
 
 def offered(owner: Owner, *middle: Owner, jobs: tuple[Owner, ...] = ()) -> tuple[Plan, Plan]:
-    return offers(ActionContext(owner, middle=middle, jobs=jobs), READY, owner.meta.ref.uid, ago(0))
+    return offers(a_gang(owner, middle=middle, jobs=jobs), READY, owner.meta.ref.uid, ago(0))
 
 
 # What is kept of one
@@ -669,7 +669,7 @@ def test_a_rayservice_is_suspended_since_1_7(version: str, allowed: bool) -> Non
 def test_the_cluster_of_a_rayjob_is_not_suspended_by_itself() -> None:
     job = rayjob()
     cluster = raycluster("tune-x2b7q", of=job)
-    context = ActionContext(job, middle=(cluster,))
+    context = a_gang(job, middle=(cluster,))
     suspend, _ = offers(context, READY, cluster.meta.ref.uid, ago(0))
     assert suspend.why_not == (
         "RayCluster tune-x2b7q is made by RayJob tune, which would undo this: act on that one."

@@ -8,21 +8,22 @@ from typing import Any
 import pytest
 
 from gangboard.decode.pods import POD
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.action import ActionContext, ClusterLevers, PolicyState
+from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.group import Group
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.verdict import Verdict
+from gangboard.facts.gang import Gang
 from gangboard.owners.job import Job
 from gangboard.owners.jobset import JobSet
 from gangboard.owners.trainjob import TrainJob
 from gangboard.policy.plan import offers
 from tests.decode.reading import Json, model, with_identity
 from tests.domain_objects import NOW, a_group, a_workload
+from tests.gangs import a_gang, assemble
 from tests.kinds import registered
 
 JOB = registered(Job)
@@ -232,9 +233,9 @@ def test_suspended_by_its_own_field() -> None:
 READY = ClusterLevers(cluster="c", has_actor=True, hold=PolicyState.INSTALLED)
 
 
-def context() -> ActionContext:
+def context() -> Gang:
     facts = assemble(trainjob(), (jobset(), job()), now=NOW)
-    return ActionContext(owner=facts.owner, middle=facts.middle, jobs=facts.jobs)
+    return a_gang(owner=facts.owner, middle=facts.middle, jobs=facts.jobs)
 
 
 def test_it_is_suspended_by_itself_and_one_job_of_it_is_held() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.ownership_tree import tree_of
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
+from gangboard.facts.current_attempt import tree_of
 from gangboard.owners.jobset import JobSet
 from gangboard.owners.trainjob import TrainJob
 from tests.decode.reading import Json, model

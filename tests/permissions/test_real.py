@@ -11,10 +11,9 @@ from dataclasses import replace
 import pytest
 
 from gangboard.actions.permissions.names import Wanted
-from gangboard.domain.action import ActionContext, ClusterLevers, Verb
+from gangboard.domain.action import ClusterLevers, Verb
 from gangboard.plugins import registry
 from gangboard.policy.decision import Decision
-from gangboard.policy.indexing import gang_of
 from gangboard.policy.requests import FieldChange, patch_owner, suspend_job
 from gangboard.polling.actor_trial import ActorTrial
 from gangboard.polling.cluster_cache import resources
@@ -22,6 +21,7 @@ from tests.controlplane.client import ApiError, Client, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.fixtures import Namespaces
 from tests.controlplane.objects import jobset
+from tests.gangs import a_gang
 from tests.permissions.installed import DENIED, Installed, installed, trial_of_actor
 from tests.permissions.steps import DESIRED, read, send
 from tests.permissions.writes import (
@@ -103,17 +103,17 @@ def test_the_actor_can_do_what_its_levers_need(
     assert len(actor.list("batch/v1", "Job", ns)) == 2
     actor.list("v1", "Pod", ns)
     assert actor.list("gangboard.dev/v1alpha1", "Hold", ns) == []
-    context = ActionContext(owner=read(actor.get("jobset.x-k8s.io/v1alpha2", "JobSet", "run", ns)))
+    context = a_gang(owner=read(actor.get("jobset.x-k8s.io/v1alpha2", "JobSet", "run", ns)))
     hold = registry.lever("hold")
     assert hold is not None
-    decision = hold.decide(gang_of(context, ""), read(child), DESIRED)
+    decision = hold.decide(context, read(child), DESIRED)
     assert isinstance(decision, Decision)
     create, prove, _ = decision.steps()
     made = send(actor, create)
     assert made["spec"]["until"] == "2030-01-01T00:00:00Z"
     current = read(actor.get("batch/v1", "Job", "run-w-1", ns))
     send(actor, prove)
-    gang = gang_of(context, "")
+    gang = context
     suspended = send(actor, suspend_job(gang, current, "act-1", suspend=True))
     assert suspended["spec"]["suspend"] is True
     current = read(actor.get("batch/v1", "Job", "run-w-1", ns))
@@ -124,7 +124,7 @@ def test_the_actor_can_do_what_its_levers_need(
     actor.request("DELETE", path, {"apiVersion": "v1", "kind": "DeleteOptions", **preconditions})
     owner = read(actor.get("jobset.x-k8s.io/v1alpha2", "JobSet", "run", ns))
     change = FieldChange(("spec", "suspend"), True)
-    gang = gang_of(ActionContext(owner=owner), "")
+    gang = a_gang(owner=owner)
     patch = patch_owner(gang, owner, "Suspend", [change], {"gangboard.dev/action": "a"})
     assert send(actor, patch)["spec"]["suspend"] is True
 
@@ -179,7 +179,7 @@ def test_jobs_left_alone_by_their_owner_are_switched_by_that_field_alone(
         )
         made = read(admin.get("jobset.x-k8s.io/v1alpha2", "JobSet", name, ns))
         owner = replace(made, independent_claim="Independent")
-        gang = gang_of(ActionContext(owner, children), "")
+        gang = a_gang(owner, children)
         verb = Verb.RESUME if suspended else Verb.SUSPEND
         desired = replace(DESIRED, levers=levers, verb=verb, until=None)
         for subject, number in ((children[0], 1), (owner, 2)):

@@ -9,12 +9,11 @@ from dataclasses import replace
 import pytest
 
 from gangboard.actions.permissions.names import Wanted
-from gangboard.domain.action import ActionContext, Verb
+from gangboard.domain.action import Verb
 from gangboard.domain.hold import PAUSED_PARALLELISM
 from gangboard.domain.owner import Owner
 from gangboard.plugins import registry
 from gangboard.policy.decision import Decision
-from gangboard.policy.indexing import gang_of
 from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.fixtures import Namespaces
@@ -23,6 +22,7 @@ from tests.controlplane.kubeflow import kubeflow_job, replicas, roles_field, ver
 from tests.controlplane.objects import job, pod_template
 from tests.controlplane.rays import cluster_spec, ray_pods, raycluster, rayjob, rayservice
 from tests.controlplane.trainjobs import TRAINER, create_when_taken, runtime, trainjob
+from tests.gangs import a_gang
 from tests.permissions.installed import DENIED, Installed, installed, trial_of_actor
 from tests.permissions.steps import DESIRED, read, send
 from tests.permissions.writes import hold, make_world
@@ -221,7 +221,7 @@ def _pulled(found: Installed, at: tuple[str, str, str], ns: str) -> tuple[Owner,
     assert lever is not None
     verb = Verb.RESUME if owner.suspended else Verb.SUSPEND
     desired = replace(DESIRED, verb=verb, until=None)
-    decision = lever.decide(gang_of(ActionContext(owner=owner), ""), owner, desired)
+    decision = lever.decide(a_gang(owner=owner), owner, desired)
     assert isinstance(decision, Decision), (at, decision)
     (step,) = decision.steps()
     try:

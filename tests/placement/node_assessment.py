@@ -16,7 +16,7 @@ from gangboard.domain.placement_result import (
     ShapeFit,
     When,
 )
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import wanted
 from gangboard.placement.assess import relaxed
 from gangboard.placement.feasible_nodes import EXAMPLES

@@ -14,11 +14,19 @@ from gangboard.domain.capacity import ClusterCapacity, NodeInfo, Requested, Runn
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import GangRequest
 from gangboard.domain.pod_constraints import Needs, Taint
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.advice.ranking import advise
 from gangboard.placement.sentences.finding import advice_of
 from gangboard.placement.unit_placement import placing_of
-from tests.domain_objects import a_condition, a_group, a_job, a_jobset, pods_of, requests
+from tests.domain_objects import (
+    a_condition,
+    a_group,
+    a_job,
+    a_jobset,
+    pods_of,
+    requests,
+    with_cluster,
+)
 from tests.placement.making import CORDON, GPU, S, node
 from tests.rules.asking import unit_of
 
@@ -294,7 +302,7 @@ def test_the_quorum_that_somebody_set_can_be_lowered() -> None:
 
 
 def replace_minor(unit: Unit, minor: tuple[int, int]) -> Unit:
-    return replace(unit, facts=replace(unit.facts, kubernetes=minor))
+    return replace(unit, gang=with_cluster(unit.gang, kubernetes=minor))
 
 
 def test_the_gang_that_1_36_makes_unasked_can_be_opted_out_of() -> None:
@@ -410,7 +418,9 @@ def test_no_advice_where_the_arithmetic_cannot_tell() -> None:
     unclear = Needs(unsupported=("volumes",))
     assert advise(waiting([node("a", 4, 4), node("b", 4)], 2, 4, quorum=2, needs=unclear)) == ()
     blind = waiting([], 2, 4, quorum=2)
-    blind = replace(blind, facts=replace(blind.facts, room=ClusterCapacity(why="nodes: forbidden")))
+    blind = replace(
+        blind, gang=with_cluster(blind.gang, room=ClusterCapacity(why="nodes: forbidden"))
+    )
     assert advise(replace(blind, placing=placing_of(blind))) == ()
 
 

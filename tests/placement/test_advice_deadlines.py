@@ -11,7 +11,7 @@ from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import NodeInfo, Requested, RunningGang, Termination
 from gangboard.domain.pod_constraints import Needs
 from gangboard.domain.verdict import NAMED_IN_ADVICE
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.advice.ranking import advise
 from gangboard.placement.unit_placement import placing_of
 from tests.domain_objects import NOW
@@ -260,8 +260,8 @@ def test_a_finding_with_a_known_end_is_judged_again_when_it_must_have_come() -> 
 
 
 def later(unit: Unit, minutes: float) -> Unit:
-    facts = replace(unit.facts, now=NOW + timedelta(minutes=minutes))
-    unit = replace(unit, facts=facts)
+    facts = replace(unit.gang, now=NOW + timedelta(minutes=minutes))
+    unit = replace(unit, gang=facts)
     return replace(unit, placing=placing_of(unit))
 
 

@@ -27,13 +27,13 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.placement_result import When
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import Needs, Toleration
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.advice.ranking import advise
 from gangboard.placement.unit_placement import placing_of
 from tests.agreement.advice_cases import is_plain_wait, on_paper, taken
 from tests.agreement.drawing import make_case
 from tests.agreement.reckoning import most
-from tests.domain_objects import NOW, a_group, a_job, a_jobset, pods_of
+from tests.domain_objects import NOW, a_group, a_job, a_jobset, pods_of, with_cluster
 from tests.placement.making import CORDON, R
 from tests.placement.reference import reference
 from tests.placement.test_properties import TAINT, rooms, shapes
@@ -125,13 +125,13 @@ def changed(unit: Unit, advice: Advice, part: Sequence[str] | None = None) -> li
     """Return the nodes with the advice taken, or with those of these names only."""
     named = [ref.name for ref in (advice.nodes or advice.gangs)] if part is None else list(part)
     nodes = []
-    for node in unit.facts.room.nodes:
+    for node in unit.gang.cluster.room.nodes:
         if advice.change is AdviceKind.WAIT_FOR_ROOM and node.name in named:
             node = _freed(node, advice.free[node.name])
         if advice.change is AdviceKind.UNCORDON and node.name in named:
             node = replace(node, taints=tuple(one for one in node.taints if one != CORDON))
         nodes.append(node)
-    for gang in unit.facts.room.running_gangs():
+    for gang in unit.gang.cluster.room.running_gangs():
         if advice.change is AdviceKind.SUSPEND_GANGS and gang.ref.name in named:
             freed = gang.kept
             nodes = [_freed(node, _of(freed, node.name)) for node in nodes]
@@ -198,19 +198,21 @@ def test_what_is_advised_frees_and_no_part_of_it_does(unit: Unit) -> None:
             assert unit.quorum is not None
             assert one.count is not None
             assert one.count < unit.quorum
-            now = placed(request, unit.facts.room.nodes)
+            now = placed(request, unit.gang.cluster.room.nodes)
             is_for_now = "when empty" not in one.text
-            most = now if is_for_now else placed(request, unit.facts.room.nodes, When.DRAINED)
+            most = (
+                now if is_for_now else placed(request, unit.gang.cluster.room.nodes, When.DRAINED)
+            )
             assert most >= one.count
             if len(request.pod_sets) == 1:
                 assert most == one.count
             assert is_for_now == (now >= one.count)
         if one.change is AdviceKind.DROP_TOPOLOGY:
             free = replace(request, topology_keys=(), domain=None)
-            assert placed(free, unit.facts.room.nodes) >= request.needed
+            assert placed(free, unit.gang.cluster.room.nodes) >= request.needed
         if one.change is AdviceKind.TOLERATE:
             assert one.taint == TAINT
-            assert placed(_tolerating(request), unit.facts.room.nodes) >= request.needed
+            assert placed(_tolerating(request), unit.gang.cluster.room.nodes) >= request.needed
         if one.change not in BY_NODES:
             continue
         assert placed(request, changed(unit, one)) >= request.needed, one
@@ -234,13 +236,13 @@ def test_half_of_the_room_that_is_to_be_freed_is_too_little(unit: Unit) -> None:
 
 @given(waiting(), st.sampled_from(["unsupported", "undecidable", "blind", "unreadable"]))
 def test_no_advice_where_nothing_is_proven(unit: Unit, why: str) -> None:
-    room = unit.facts.room
+    room = unit.gang.cluster.room
     if why == "blind":
         room = ClusterCapacity(why="nodes: forbidden")
     if why == "unreadable":
         nodes = tuple(replace(node, unreadable=frozenset({PODS})) for node in room.nodes)
         room = ClusterCapacity(nodes, running_gangs=room.running_gangs)
-    unit = replace(unit, facts=replace(unit.facts, room=room))
+    unit = replace(unit, gang=with_cluster(unit.gang, room=room))
     if why == "unsupported":
         unit = _asking(unit, lambda needs: replace(needs, unsupported=("volumes",)))
     if why == "undecidable":

@@ -16,7 +16,7 @@ from gangboard.domain.group import Group, Policy, WorkloadEntry
 from gangboard.domain.owner import GangRequest, Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import Needs
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.advice.ranking import advise
 from gangboard.placement.unit_placement import placing_of
 from tests.domain_objects import (

@@ -13,7 +13,7 @@ from gangboard.decode.nodes import NODE
 from gangboard.domain.capacity import PODS, NodeInfo, Shape
 from gangboard.domain.node import Node
 from gangboard.domain.placement_result import Filter
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.sentences.cause import placement_reason

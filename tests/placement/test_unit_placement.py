@@ -18,7 +18,7 @@ from gangboard.domain.placement_result import (
 )
 from gangboard.domain.pod_constraints import HOSTNAME, Needs, Taint
 from gangboard.domain.verdict import FitReason, FitRow
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.members import request_of
 from gangboard.placement.sentences.excluded import code_of_excluded, homeless

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from gangboard.domain.action import (
-    ActionContext,
     ActionRequest,
     ActionTarget,
     ClusterLevers,
@@ -19,9 +18,11 @@ from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Condition
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
+from gangboard.facts.gang import Gang
 from gangboard.owners.jobset.policies import Policies
 from gangboard.policy.plan import plan
 from tests.domain_objects import NOW, a_job, a_jobset, a_meta, a_role, child_jobs
+from tests.gangs import a_gang
 
 INSTALL = "manage.py print_rbac --cluster east | kubectl apply -f -"
 READY = ClusterLevers(cluster="east", has_actor=True, hold=PolicyState.INSTALLED)
@@ -36,7 +37,7 @@ def a_trio(**fields: Any) -> Owner:
     return a_jobset("trio", a_role("w", jobs=3, pods=2), **given)
 
 
-def a_context(owner: Owner | None = None, *changed: Owner, **fields: Any) -> ActionContext:
+def a_context(owner: Owner | None = None, *changed: Owner, **fields: Any) -> Gang:
     """The gang of a JobSet, its child Jobs running; `changed` take the place of those named alike."""
     owner = owner or a_trio()
     given = {job.meta.ref.name: job for job in child_jobs(owner)}
@@ -44,7 +45,7 @@ def a_context(owner: Owner | None = None, *changed: Owner, **fields: Any) -> Act
     jobs = tuple(
         replace(job, meta=replace(job.meta, annotated=True, generation=4)) for job in given.values()
     )
-    return ActionContext(owner=owner, jobs=fields.pop("jobs", jobs), **fields)
+    return a_gang(owner=owner, jobs=fields.pop("jobs", jobs), **fields)
 
 
 def a_child(owner: Owner, name: str, **fields: Any) -> Owner:
@@ -56,10 +57,10 @@ def a_child(owner: Owner, name: str, **fields: Any) -> Owner:
     return replace(job, meta=replace(job.meta, **meta), **fields)
 
 
-def a_standalone(**fields: Any) -> ActionContext:
+def a_standalone(**fields: Any) -> Gang:
     """A Job of four pods that nobody owns; it is its own only Job."""
     job = a_job("train", pods=4, **fields)
-    return ActionContext(owner=job, jobs=(job,))
+    return a_gang(owner=job, jobs=(job,))
 
 
 def a_hold(job: str = "trio-w-1", owner: str = "trio", **fields: Any) -> Hold:
@@ -82,7 +83,7 @@ def an_entry(owner: str = "trio", **fields: Any) -> QueueEntry:
 
 
 def ask(
-    context: ActionContext,
+    context: Gang,
     name: str,
     verb: Verb | str,
     levers: ClusterLevers = READY,

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from gangboard.domain.action import ActionContext, ClusterLevers
+from gangboard.domain.action import ClusterLevers
+from gangboard.facts.gang import Gang
 from tests.domain_objects import failed
 from tests.policy.making import (
     READY,
@@ -49,7 +50,7 @@ HELD = {"holds": (a_hold(),)}
     ids=["runs", "suspended", "queued", "own queue", "mid-revert", "pause", "pause suspended"],
 )  # fmt: skip
 def test_a_suspend_says_what_it_does(
-    context: ActionContext, levers: ClusterLevers, label: str, meaning: str
+    context: Gang, levers: ClusterLevers, label: str, meaning: str
 ) -> None:
     found = ask(context, "trio-w-1", "suspend", levers)
     assert (found.allowed, found.label, found.meaning) == (True, label, meaning)
@@ -74,9 +75,7 @@ def test_a_suspend_says_what_it_does(
     ],
     ids=["held", "suspended", "queued", "own queue", "runs", "failed", "paused", "both"],
 )  # fmt: skip
-def test_a_resume_that_starts_nothing_says_so(
-    context: ActionContext, label: str, meaning: str
-) -> None:
+def test_a_resume_that_starts_nothing_says_so(context: Gang, label: str, meaning: str) -> None:
     found = ask(context, "trio-w-1", "resume")
     assert (found.allowed, found.label, found.meaning) == (True, label, meaning)
 

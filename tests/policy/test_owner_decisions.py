@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.action import ActionContext, StepKind
+from gangboard.domain.action import StepKind
 from gangboard.domain.objects import Condition
 from gangboard.domain.owner import Owner
-from tests.domain_objects import a_group, a_jobset, a_role, succeeded
+from gangboard.facts.gang import Gang
+from tests.domain_objects import a_group, a_jobset, a_role, succeeded, with_cluster
+from tests.gangs import a_gang
 from tests.policy.making import (
     CLAIM,
     NATIVE,
@@ -29,7 +31,7 @@ from tests.policy.making import (
 WORKLOAD = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team-a/workloads/jobset-trio-1a2b3"
 
 
-def _queued(owner: Owner | None = None, **entry: Any) -> ActionContext:
+def _queued(owner: Owner | None = None, **entry: Any) -> Gang:
     return a_context(owner or a_trio(queue="lq"), entries=(an_entry(**entry),))
 
 
@@ -91,7 +93,7 @@ def test_pods_that_nobody_counts_are_not_counted() -> None:
 
 def test_what_is_no_owner_has_no_lever() -> None:
     group = a_group("ring", quorum=4)
-    context = ActionContext(owner=Owner(meta=group.meta, desired=4), groups=(group,))
+    context = a_gang(owner=Owner(meta=group.meta, desired=4), groups=(group,))
     found = ask(context, "ring", "suspend")
     assert found.why_not == (
         "PodGroup ring cannot be suspended: it has no suspend field, and nothing known owns its pods."
@@ -164,7 +166,7 @@ def test_every_workload_of_the_owner_is_patched_once() -> None:
 
 
 def test_served_versions_of_kueue_are_followed() -> None:
-    context = replace(_queued(), api_versions={"workloads.kueue.x-k8s.io": "v1beta1"})
+    context = with_cluster(_queued(), api_versions={"workloads.kueue.x-k8s.io": "v1beta1"})
     assert "/kueue.x-k8s.io/v1beta1/" in ask(context, "trio", "suspend").steps[0].path
 
 
@@ -206,11 +208,11 @@ def test_jobs_that_do_not_follow_are_named() -> None:
     ) in found.warnings
 
 
-NOT_SERVED = replace(READY, queue_visibility="not-served")
+NOT_SERVED = {"queue_visibility": "not-served"}
 
 
 def test_what_names_a_queue_that_nobody_serves_is_resumed_by_its_own_field() -> None:
-    found = ask(a_context(a_trio(queue="lq", suspended=True)), "trio", "resume", NOT_SERVED)
+    found = ask(a_context(a_trio(queue="lq", suspended=True), **NOT_SERVED), "trio", "resume")
     assert (found.lever, found.why_not) == ("suspend", "")
     assert (found.before, found.after) == ({"spec.suspend": "true"}, {"spec.suspend": "false"})
     assert found.warnings == (
@@ -220,7 +222,7 @@ def test_what_names_a_queue_that_nobody_serves_is_resumed_by_its_own_field() -> 
 
 
 def test_what_names_a_queue_that_nobody_serves_is_suspended_by_its_own_field() -> None:
-    found = ask(a_context(a_trio(queue="lq")), "trio", "suspend", NOT_SERVED)
+    found = ask(a_context(a_trio(queue="lq"), **NOT_SERVED), "trio", "suspend")
     assert found.lever == "suspend"
     assert found.warnings == (
         "If Kueue is installed here later, it takes JobSet trio into queue lq, and starts it when "
@@ -231,20 +233,24 @@ def test_what_names_a_queue_that_nobody_serves_is_suspended_by_its_own_field() -
 @pytest.mark.parametrize("visibility", ["", "served"])
 def test_where_a_queue_may_be_served_nothing_is_done_behind_its_back(visibility: str) -> None:
     context = a_context(a_trio(queue="lq", suspended=True))
-    found = ask(context, "trio", "resume", replace(READY, queue_visibility=visibility))
+    found = ask(with_cluster(context, queue_visibility=visibility), "trio", "resume")
     assert found.lever is None
     assert "queue lq of Kueue" in found.why_not
 
 
 def test_an_entry_left_over_from_a_queue_that_is_not_served_any_more_counts_for_nothing() -> None:
-    found = ask(_queued(a_trio(suspended=True), admitted=False), "trio", "resume", NOT_SERVED)
+    found = ask(
+        with_cluster(_queued(a_trio(suspended=True), admitted=False), **NOT_SERVED),
+        "trio",
+        "resume",
+    )
     assert (found.lever, found.warnings) == ("suspend", ())
 
 
 def test_a_child_in_a_queue_that_nobody_serves_waits_for_its_jobset_alone() -> None:
     owner = a_trio(queue="lq", suspended=True)
     context = a_context(owner, a_child(owner, "trio-w-1", suspended=True))
-    assert ask(context, "trio-w-1", "resume", NOT_SERVED).why_not == (
+    assert ask(with_cluster(context, **NOT_SERVED), "trio-w-1", "resume").why_not == (
         "JobSet trio is suspended: Job trio-w-1 starts when the JobSet does."
     )
     assert ask(context, "trio-w-1", "resume").why_not == (

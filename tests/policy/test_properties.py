@@ -11,20 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gangboard.domain.action import (
-    ActionContext,
-    ClusterLevers,
-    Plan,
-    PolicyState,
-    StepKind,
-    Verb,
-)
+from gangboard.domain.action import ClusterLevers, Plan, PolicyState, StepKind, Verb
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Dependency, Finish, Outcome, Owner
+from gangboard.facts.gang import Gang
 from gangboard.owners.jobset.policies import Policies
 from gangboard.policy.plan import all_offers, offers
 from simulator.patches import PatchError, json_patch
 from tests.domain_objects import NOW, a_group, a_jobset, a_role, ago, child_jobs
+from tests.gangs import a_gang
 from tests.policy.making import CLAIM, a_hold, an_entry, ask
 
 ENDS = st.sampled_from([None, None, None, Finish(Outcome.SUCCEEDED), Finish(Outcome.FAILED)])
@@ -44,7 +39,6 @@ def levers(draw: st.DrawFn) -> ClusterLevers:
         hold_proved_at=draw(st.sampled_from([None, ago(900)])),
         hold_refuted_at=draw(st.sampled_from([None, ago(60)])),
         native_honoured=draw(st.booleans()),
-        queue_visibility=draw(st.sampled_from(["", "served", "not-served"])),
         forced=draw(SELDOM),
     )
 
@@ -83,7 +77,7 @@ def owners(draw: st.DrawFn) -> Owner:
 
 
 @st.composite
-def contexts(draw: st.DrawFn) -> ActionContext:
+def contexts(draw: st.DrawFn) -> Gang:
     owner = draw(owners())
     jobs = []
     for job in child_jobs(owner):
@@ -108,12 +102,13 @@ def contexts(draw: st.DrawFn) -> ActionContext:
         )
     entry = an_entry("run", active=draw(st.booleans()), admitted=draw(st.booleans()))
     held = draw(st.lists(st.sampled_from(NAMES[1:]), max_size=2))
-    return ActionContext(
+    return a_gang(
         owner=owner,
         jobs=tuple(jobs),
         groups=draw(st.sampled_from([(), (a_group("ring", quorum=5),)])),
         holds=tuple(a_hold(name, "run") for name in held),
         entries=draw(st.sampled_from([(), (), (entry,)])),
+        queue_visibility=draw(st.sampled_from(["", "served", "not-served"])),
     )
 
 
@@ -126,7 +121,7 @@ plans = st.tuples(
 )
 
 
-def _ask(case: Any) -> tuple[ActionContext, ClusterLevers, Plan]:
+def _ask(case: Any) -> tuple[Gang, ClusterLevers, Plan]:
     context, cluster, name, verb, until = case
     return context, cluster, ask(context, name, verb, cluster, until=until)
 
@@ -170,8 +165,8 @@ def test_every_change_is_tested_for_uid_and_generation_first(case: Any) -> None:
 
 @given(plans)
 def test_the_field_of_what_kueue_manages_is_never_written(case: Any) -> None:
-    context, cluster, found = _ask(case)
-    served = cluster.queue_visibility != "not-served"
+    context, _, found = _ask(case)
+    served = context.cluster.queue_visibility != "not-served"
     managed = served and (context.owner.queue or context.entries)
     written = {step.subject.kind for step in found.steps if step.kind is StepKind.PATCH}
     if managed:
@@ -245,7 +240,7 @@ def _wire(job: Owner) -> dict[str, Any]:
 
 
 @given(contexts(), levers())
-def test_offers_are_the_plans_without_steps(context: ActionContext, cluster: ClusterLevers) -> None:
+def test_offers_are_the_plans_without_steps(context: Gang, cluster: ClusterLevers) -> None:
     every = all_offers(context, cluster, NOW)
     assert every.keys() == {f"uid-{name}" for name in NAMES}
     for uid, both in every.items():

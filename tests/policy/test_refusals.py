@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.action import ActionContext, ClusterLevers, Plan, PolicyState, Verb
+from gangboard.domain.action import ClusterLevers, Plan, PolicyState, Verb
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
+from gangboard.facts.gang import Gang
 from gangboard.plugins import registry
 from gangboard.plugins.owner_kind import OwnerKind
-from tests.domain_objects import NOW, a_meta, ago, failed, succeeded
+from tests.domain_objects import NOW, a_meta, ago, failed, succeeded, with_cluster
 from tests.policy.making import (
     CLAIM,
     INSTALL,
@@ -41,7 +42,7 @@ def _refused(found: Plan) -> str:
     return found.why_not
 
 
-def _child(**fields: Any) -> ActionContext:
+def _child(**fields: Any) -> Gang:
     return a_context(TRIO, a_child(TRIO, "trio-w-1", **fields))
 
 
@@ -116,7 +117,7 @@ CASES = [
     [case[1:] for case in CASES],
     ids=[case[0] for case in CASES],
 )
-def test_is_refused_in_these_words(context: ActionContext, name: str, verb: str, why: str) -> None:
+def test_is_refused_in_these_words(context: Gang, name: str, verb: str, why: str) -> None:
     assert _refused(ask(context, name, verb)) == why
 
 
@@ -236,7 +237,7 @@ def test_so_it_is_with_each_kind_that_is_read_in_a_version_that_is_not_known(
     versions = {resource.key: "v9"}
     said = f"{resource.kind} run is served as v9"
     assert said in _refused(ask(a_context(read, api_versions=versions), "run", "suspend"))
-    between = replace(a_standalone(), middle=(read,), api_versions=versions)
+    between = with_cluster(replace(a_standalone(), middle=(read,)), api_versions=versions)
     assert said in _refused(ask(between, "train", "suspend"))
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.action import ActionContext, ClusterLevers, PolicyState, StepKind
+from gangboard.domain.action import ClusterLevers, PolicyState, StepKind
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Dependency, Owner
-from tests.domain_objects import a_jobset, a_role, ago, failed
+from gangboard.facts.gang import Gang
+from tests.domain_objects import a_jobset, a_role, ago, failed, with_cluster
 from tests.policy.making import (
     CLAIM,
     NATIVE,
@@ -38,7 +39,7 @@ RESUME = [
 ]
 
 
-def _held(owner: Owner = TRIO, **fields: Any) -> ActionContext:
+def _held(owner: Owner = TRIO, **fields: Any) -> Gang:
     child = a_child(TRIO, "trio-w-1", **{"suspended": True, **fields})
     return a_context(owner, child, holds=(a_hold(),))
 
@@ -86,7 +87,7 @@ RELEASES = [
 @pytest.mark.parametrize(
     ("context", "says"), [case[1:] for case in RELEASES], ids=[case[0] for case in RELEASES]
 )
-def test_only_the_hold_is_removed(context: ActionContext, says: str) -> None:
+def test_only_the_hold_is_removed(context: Gang, says: str) -> None:
     """Its removal is never refused for what the owner is; the Job is left as it is."""
     found = ask(context, "trio-w-1", "resume")
     assert [step.kind for step in found.steps] == [StepKind.DELETE_HOLD]
@@ -204,5 +205,5 @@ def test_a_job_that_a_queue_of_its_own_keeps_is_not_resumed(own: Any, why: str) 
 
 def test_where_no_queue_is_served_a_label_keeps_no_job_from_being_resumed() -> None:
     context = a_context(TRIO, a_child(TRIO, "trio-w-1", suspended=True, queue="lq"))
-    found = ask(context, "trio-w-1", "resume", replace(READY, queue_visibility="not-served"))
+    found = ask(with_cluster(context, queue_visibility="not-served"), "trio-w-1", "resume")
     assert found.lever == "native"

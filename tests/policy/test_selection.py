@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.action import ActionContext, ClusterLevers, Verb
+from gangboard.domain.action import ClusterLevers, Verb
 from gangboard.domain.owner import Dependency, Owner
+from gangboard.facts.gang import Gang
 from gangboard.owners.jobset.policies import FailureRule, Policies
 from gangboard.policy.selection import Selection, of_selection
 from tests.domain_objects import NOW, a_group, a_jobset, a_role, succeeded
@@ -37,18 +38,18 @@ TRIO = ("trio-w-0", "trio-w-1", "trio-w-2")
 
 
 def judge(
-    context: ActionContext, *names: str, levers: ClusterLevers = READY, verb: Verb = Verb.SUSPEND
+    context: Gang, *names: str, levers: ClusterLevers = READY, verb: Verb = Verb.SUSPEND
 ) -> Selection | None:
     return of_selection(context, levers, {f"uid-{name}" for name in names}, verb, NOW)
 
 
-def said(context: ActionContext, *names: str, levers: ClusterLevers = READY) -> tuple[str, ...]:
+def said(context: Gang, *names: str, levers: ClusterLevers = READY) -> tuple[str, ...]:
     found = judge(context, *names, levers=levers)
     assert found is not None
     return found.sentences
 
 
-def is_whole(context: ActionContext, *names: str, levers: ClusterLevers = READY) -> bool:
+def is_whole(context: Gang, *names: str, levers: ClusterLevers = READY) -> bool:
     found = judge(context, *names, levers=levers)
     return found is not None and found.whole is not None
 
@@ -248,7 +249,7 @@ def test_a_part_of_which_some_jobs_are_outside_is_named() -> None:
     assert "the Jobs of workers and eval do not start while they are held" in found
 
 
-def _sharing(quorum: int) -> ActionContext:
+def _sharing(quorum: int) -> Gang:
     context = a_context(a_trio(), groups=(a_group("ring", quorum=quorum),))
     return replace(context, jobs=tuple(replace(job, group_name="ring") for job in context.jobs))
 

@@ -10,7 +10,7 @@ import pytest
 
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import Finding, Members, Verdict
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
 from gangboard.polling.gang_rows import differs, gang_row
 from tests.domain_objects import a_job
 
@@ -30,7 +30,7 @@ def _row(
     watched: bool = True,
     **meta: Any,
 ) -> dict[str, Any]:
-    facts = GangFacts(owner=a_job("train", **{"created_at": NOW - 6 * DAY, **meta}), now=now)
+    facts = Gang(owner=a_job("train", **{"created_at": NOW - 6 * DAY, **meta}), now=now)
     asked = {"nvidia.com/gpu": "16", "cpu": "4", "vpc.amazonaws.com/efa": "64"}
     verdict = Verdict(finding, (finding,), Members(desired=2), asked)
     return gang_row(1, "east", facts, verdict, before, now, watched=watched)
@@ -44,7 +44,7 @@ def test_a_new_gang_has_its_verdict_since_now() -> None:
 
 
 def test_what_its_priority_is_worth_is_news() -> None:
-    facts = GangFacts(owner=a_job("train"), now=NOW)
+    facts = Gang(owner=a_job("train"), now=NOW)
     verdict = Verdict(RUNNING, (RUNNING,), Members(desired=2), {}, priority_value=1000)
     row = gang_row(1, "east", facts, verdict, None, NOW, watched=True)
     assert row["priority_value"] == 1000

@@ -12,8 +12,8 @@ from gangboard.domain.hold import AdmissionPolicy, Hold
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.verdict import JobState
 from gangboard.polling.cluster_cache import resources
+from gangboard.store.gang_objects import read_cluster_view
 from gangboard.store.gangs import unpack_detail
-from gangboard.store.levers import read_levers
 from gangboard.store.models import Gang, WatchedObject
 from gangboard.store.objects import unpack
 from simulator.hold import INSTALLATION
@@ -243,7 +243,7 @@ def test_a_queue_label_where_no_queue_is_served_and_when_one_comes(watch: Watch)
         "JobSet retrieval-ft waits for queue gpu-research, but nobody admits it: this cluster "
         "serves no Kueue Workloads."
     )
-    assert read_levers(watching.fresh()).queue_visibility == "not-served"
+    assert read_cluster_view(watching.fresh().pk).queue_visibility == "not-served"
 
 
 def test_a_queue_label_where_entries_may_not_be_read(watch: Watch) -> None:
@@ -253,7 +253,7 @@ def test_a_queue_label_where_entries_may_not_be_read(watch: Watch) -> None:
     gang = watching.gang("retrieval-ft")
     assert (gang.code, gang.health) == ("queue-evaluating", "unknown")
     assert "whether it is admitted is not known" in gang.message
-    assert read_levers(watching.fresh()).queue_visibility == ""
+    assert read_cluster_view(watching.fresh().pk).queue_visibility == ""
 
 
 def test_a_gang_is_told_anew_when_queues_are_seen_otherwise(watch: Watch) -> None:
@@ -267,7 +267,7 @@ def test_a_gang_is_told_anew_when_queues_are_seen_otherwise(watch: Watch) -> Non
     # Its JobSet is 34 minutes old, and a Kueue that runs makes a Workload at once.
     assert gang.health == "blocked"
     assert "Kueue has made no Workload for it in over 2 min" in gang.message
-    assert read_levers(watching.fresh()).queue_visibility == "served"
+    assert read_cluster_view(watching.fresh().pk).queue_visibility == "served"
 
 
 def test_a_workload_without_a_label_on_its_owner(watch: Watch) -> None:

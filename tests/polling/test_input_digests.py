@@ -14,14 +14,15 @@ from gangboard.decode.events import EVENT
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
 from gangboard.diagnosis.engine import assess
-from gangboard.domain import capacity
 from gangboard.domain.autoscaling import Autoscaling
+from gangboard.domain.capacity import ClusterCapacity as Capacity
 from gangboard.domain.health import Health
 from gangboard.domain.owner import SuspendChange
 from gangboard.domain.pod_claims import ClaimProblem, UnusableClaim
 from gangboard.domain.verdict import UnitMemory, Verdict
 from gangboard.domain.watch_state import WatchState
-from gangboard.facts.gang import NO_ROOM, GangFacts, Unobserved
+from gangboard.facts.cluster_view import NO_ROOM, Unobserved
+from gangboard.facts.gang import Gang as GangModel
 from gangboard.polling import assessor, input_digests, poll
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.event_index import KeptEvent
@@ -32,7 +33,7 @@ from gangboard.store.models import ClusterCapacity, Gang
 from tests.polling.conftest import Watching
 
 Watch = Callable[..., Watching]
-Verdicts = dict[str, tuple[GangFacts, Verdict]]
+Verdicts = dict[str, tuple[GangModel, Verdict]]
 RUNS = "llama-ft"
 _OTHER = Unobserved("pods", WatchState.FAILING, "pods: 500")
 
@@ -42,7 +43,7 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> Verdicts:
     """The verdicts that are given meanwhile, by the name of the gang."""
     verdicts: Verdicts = {}
 
-    def note(facts: GangFacts) -> Verdict:
+    def note(facts: GangModel) -> Verdict:
         verdict = assess(facts)
         verdicts[facts.owner.meta.ref.name] = facts, verdict
         return verdict
@@ -289,7 +290,7 @@ _INPUTS = {
 
 
 def test_a_new_input_has_its_place_here() -> None:
-    assert {field.name for field in fields(GangFacts)} == _INPUTS.keys()
+    assert {field.name for field in fields(GangModel)} == _INPUTS.keys()
 
 
 @pytest.mark.parametrize("fleet", ["east", "west"])
@@ -306,13 +307,13 @@ def test_a_settled_verdict_is_the_same_as_long_as_its_digest(
         if name not in (with_digest if facts is first[name][0] else _with_digest()):
             continue
         due = verdict.recheck_at or facts.now + timedelta(days=30)
-        for room in (NO_ROOM, capacity.ClusterCapacity()):
+        for room in (NO_ROOM, Capacity()):
+            cluster = replace(facts.cluster, room=room, autoscaling=Autoscaling({}, "", {}, ""))
             later = replace(
                 facts,
                 now=due - timedelta(seconds=1),
                 memory=verdict.memory,
-                room=room,
-                autoscaling=Autoscaling({}, "", {}, ""),
+                cluster=cluster,
                 claims={("PersistentVolumeClaim", "a", "b"): UnusableClaim(ClaimProblem.MISSING)},
                 recorded_suspends={},
             )

@@ -12,7 +12,7 @@ import gangboard.groups
 import gangboard.owners
 import gangboard.queues
 from gangboard.plugins import discovery, reasons, registry
-from gangboard.store import action_context
+from gangboard.store import gang_objects
 
 ROOMS = (gangboard.owners, gangboard.groups, gangboard.queues)
 MEMBERS = sorted(
@@ -42,6 +42,6 @@ def members(is_there: Callable[[str], bool]) -> Iterator[None]:
 
 def forget() -> None:
     """Have the registries look through their folders anew."""
-    for one in (*vars(registry).values(), *vars(reasons).values(), action_context.action_models):
+    for one in (*vars(registry).values(), *vars(reasons).values(), gang_objects.action_models):
         if hasattr(one, "cache_clear"):
             one.cache_clear()

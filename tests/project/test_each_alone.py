@@ -18,10 +18,9 @@ import pytest
 from gangboard.actions.permissions.manifests import manifests
 from gangboard.actions.permissions.names import ACTOR, Wanted
 from gangboard.decode.pods import POD
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.action import ActionContext, ClusterLevers, PolicyState, Verb
+from gangboard.domain.action import ClusterLevers, PolicyState, Verb
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group
 from gangboard.domain.health import Health
@@ -33,6 +32,7 @@ from gangboard.plugins import registry
 from gangboard.policy.plan import all_offers
 from tests.decode.reading import Json, captured, model
 from tests.domain_objects import NOW, a_jobset, a_role, facts_of
+from tests.gangs import a_gang, assemble
 from tests.policy.making import an_entry
 from tests.project.lone_members import MEMBERS, members
 
@@ -117,8 +117,7 @@ def told(objects: Iterable[Any]) -> dict[str, Told]:
             finding.code, finding.health, kinds, pods
         )
         if isinstance(known[root], Owner):
-            context = ActionContext(gang.owner, gang.jobs, gang.middle, entries=gang.entries)
-            assert all_offers(context, READY, now)
+            assert all_offers(gang, READY, now)
     return found
 
 
@@ -174,7 +173,7 @@ def test_without_kueue_a_queued_jobset_is_held_by_a_queue_that_is_not_read() -> 
     queued = a_jobset("run", a_role("w", jobs=2, pods=2), suspended=True, queue="gpu-lq")
     with members(lambda module: module != KUEUE):
         verdict = assess(facts_of(queued, queue_systems=()))
-        suspend, resume = all_offers(ActionContext(owner=queued), READY, NOW)[queued.meta.ref.uid]
+        suspend, resume = all_offers(a_gang(owner=queued), READY, NOW)[queued.meta.ref.uid]
     assert (verdict.finding.code, verdict.finding.health) == ("queue-evaluating", Health.UNKNOWN)
     assert (
         verdict.finding.message
@@ -193,7 +192,7 @@ def test_without_kueue_a_queued_jobset_is_held_by_a_queue_that_is_not_read() -> 
 def test_a_jobset_of_no_queue_is_suspended_as_before_without_kueue() -> None:
     jobset = a_jobset("run", a_role("w", jobs=2, pods=2))
     with members(lambda module: module != KUEUE):
-        plans = all_offers(ActionContext(owner=jobset), READY, NOW)[jobset.meta.ref.uid]
+        plans = all_offers(a_gang(owner=jobset), READY, NOW)[jobset.meta.ref.uid]
     assert [(plan.verb, plan.lever) for plan in plans if plan.allowed] == [
         (Verb.SUSPEND, "suspend")
     ]

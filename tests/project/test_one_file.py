@@ -42,13 +42,13 @@ DETECTORS = (
 NEW_RULE = '''
 """A plushie that wants thirteen pods is unlucky."""
 
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
 from gangboard.domain.health import Health, Stage
 from gangboard.plugins.rule import GangRule
 from gangboard.domain.verdict import Finding
 
 
-def find(facts: GangFacts) -> Finding | None:
+def find(facts: Gang) -> Finding | None:
     """Return the finding for a plushie of thirteen."""
     if facts.owner.meta.ref.kind != "Plushie" or facts.owner.desired != 13:
         return None

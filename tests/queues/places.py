@@ -8,14 +8,13 @@ from typing import Any, cast
 
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.quota import Queue, QueueTree
 from gangboard.domain.verdict import Verdict
-from gangboard.facts.gang import NO_ROOM
+from gangboard.facts.cluster_view import NO_ROOM
 from gangboard.owners.job import Job
 from gangboard.owners.jobset import JobSet
 from gangboard.placement.usage import Usage
@@ -37,6 +36,7 @@ from tests.controlplane.queues import (
     wait_kueue_workload,
 )
 from tests.decode.reading import model
+from tests.gangs import assemble
 from tests.kinds import registered
 
 JOB = registered(Job)

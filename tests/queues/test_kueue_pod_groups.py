@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.health import Health
@@ -20,6 +19,7 @@ from gangboard.policy.refusals import unowned
 from gangboard.queues.kueue import Kueue
 from tests.decode.reading import Json, model, with_identity
 from tests.domain_objects import NOW, Made, a_group, a_pod, an_entry
+from tests.gangs import assemble
 from tests.owners.test_apps_v1 import an_app, of_replicaset, of_statefulset
 
 QUEUED = {"kueue.x-k8s.io/queue-name": "lq"}
@@ -71,7 +71,7 @@ def verdict_of(root: Owner | Pod | QueueEntry, *things: Made) -> Verdict:
     members = graph.members(uid(root))
     assert members, f"{root.meta.ref.name} is no gang"
     others = [every[one] for one in members if one != uid(root)]
-    return assess(assemble(root, others, now=NOW, queue_visibility="served"))  # type: ignore[arg-type]
+    return assess(assemble(root, others, now=NOW, queue_visibility="served"))
 
 
 DRIVER = a_pod("spark-driver", on="n0", **in_group("spark"))

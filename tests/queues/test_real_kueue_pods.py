@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from gangboard.decode.pods import POD
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.quota import QueueTree
@@ -24,6 +23,7 @@ from tests.controlplane.nodes import make_node
 from tests.controlplane.objects import PodOptions, pod, pod_template
 from tests.controlplane.queues import KUEUE, in_queue
 from tests.decode.reading import model
+from tests.gangs import assemble
 from tests.queues.places import QUEUES, WORKLOADS
 
 pytestmark = pytest.mark.controlplane

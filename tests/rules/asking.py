@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 from gangboard.domain.health import Stage
 from gangboard.domain.verdict import Finding, UnitMemory
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.gang import Gang
+from gangboard.facts.unit import Unit
 from gangboard.plugins.reasons import gang_rules, rules, unit_rules
 from gangboard.plugins.rule import GangRule, UnitRule
 from tests.domain_objects import Made, a_unit, ago, facts_of
@@ -20,7 +21,7 @@ def the_rule(code: str, judged_at: type[Rule]) -> Rule:
     return next(rule for rule in rules() if rule.code == code and isinstance(rule, judged_at))
 
 
-def ask_gang(code: str, facts: GangFacts) -> Finding | None:
+def ask_gang(code: str, facts: Gang) -> Finding | None:
     rule = the_rule(code, GangRule)
     return rule.find(facts)
 
@@ -42,7 +43,7 @@ def found(code: str, unit: Unit) -> Finding:
     return finding
 
 
-def found_gang(code: str, facts: GangFacts) -> Finding:
+def found_gang(code: str, facts: Gang) -> Finding:
     finding = ask_gang(code, facts)
     assert finding is not None
     return finding
@@ -57,7 +58,7 @@ def first(unit: Unit) -> str:
     raise AssertionError("no rule finds anything")
 
 
-def first_gang(facts: GangFacts) -> str:
+def first_gang(facts: Gang) -> str:
     """The code of the first rule about the whole gang, or empty text."""
     for rule in gang_rules():
         finding = rule.find(facts)
@@ -67,7 +68,7 @@ def first_gang(facts: GangFacts) -> str:
 
 
 def unit_of(owner: Any, *objects: Made, facts: dict[str, Any] | None = None, **fields: Any) -> Unit:
-    """`a_unit` of the facts of these objects; `facts` are words of GangFacts."""
+    """`a_unit` of the facts of these objects; `facts` are words of Gang."""
     return a_unit(facts_of(owner, *objects, **(facts or {})), **fields)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.node import Node
@@ -22,6 +21,7 @@ from tests.domain_objects import (
     pods_of,
     succeeded,
 )
+from tests.gangs import assemble
 
 
 def judged(root: Any, *objects: Any, **fields: Any) -> Verdict:

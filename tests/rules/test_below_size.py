@@ -6,7 +6,7 @@ from gangboard.domain.advice import AdviceKind
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.facts.copied_commands import look_at_unready
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from tests.domain_objects import (
     Made,
     a_group,

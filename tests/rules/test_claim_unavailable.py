@@ -7,7 +7,8 @@ import pytest
 
 from gangboard.domain.health import Health
 from gangboard.domain.pod_constraints import Needs
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
+from tests.domain_objects import with_cluster
 from tests.placement.making import node
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
@@ -19,7 +20,7 @@ FREE = room_of(node("n0"), node("n1"))
 
 def on(unit: Unit, kubernetes: tuple[int, int] | None) -> Unit:
     """The unit in a cluster of that version."""
-    return with_room(replace(unit, facts=replace(unit.facts, kubernetes=kubernetes)))
+    return with_room(replace(unit, gang=with_cluster(unit.gang, kubernetes=kubernetes)))
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from gangboard.domain.pod_claims import (
     UnusableClaim,
 )
 from gangboard.domain.pod_constraints import Needs
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_group, a_job, a_meta, a_pod, ago
 from tests.domain_objects import placed as said_of_group
 from tests.placement.making import node

@@ -8,7 +8,7 @@ import pytest
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner, SuspendChange
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
 from tests.domain_objects import (
     NOW,
     a_job,
@@ -43,13 +43,13 @@ def fight(count: int, one: str = "night-saver", other: str = "jobset", **fields:
     return turns(*((one, other)[index % 2] for index in range(count)), **fields)
 
 
-def about(owner: Owner, *jobs: Owner, **changes: Any) -> GangFacts:
+def about(owner: Owner, *jobs: Owner, **changes: Any) -> Gang:
     """Facts of these owners, with what was watched by the name of the object."""
     named = {one.meta.ref.name.replace("-", "_"): one.meta.ref.uid for one in (owner, *jobs)}
     return facts_of(owner, *jobs, suspensions={named[name]: got for name, got in changes.items()})
 
 
-def child(changes: Any) -> GangFacts:
+def child(changes: Any) -> Gang:
     """A JobSet of two Jobs, of which the first was watched so."""
     return about(TRAIN, FIRST, SECOND, train_workers_0=changes)
 

@@ -8,7 +8,7 @@ import pytest
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.health import Health
 from gangboard.domain.suspension import FieldWriter, RecordedSuspend
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
 from tests.domain_objects import (
     Made,
     a_condition,
@@ -37,7 +37,7 @@ GIVEN_UP = a_condition(
 JOBSET = a_jobset(suspended=True, queue="gpu-lq")
 
 
-def queued(*more: Made, **entry: Any) -> GangFacts:
+def queued(*more: Made, **entry: Any) -> Gang:
     """A JobSet that Kueue keeps suspended."""
     given = {"active": False, "conditions": (PENDING, BY_HAND), **entry}
     return facts_of(JOBSET, *child_jobs(JOBSET, suspended=True), an_entry(JOBSET, **given), *more)

@@ -8,7 +8,7 @@ import pytest
 from gangboard.domain.advice import AdviceKind
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from tests.domain_objects import a_jobset, a_role, ago, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, unit_of
 
@@ -95,10 +95,8 @@ def test_pods_that_are_there_do_not_wait() -> None:
     """A driver that is unready again does not take its workers away."""
     unit = waiting(Dependency("driver", "Ready"), ready=0)
     job = child_jobs(unit.owner)[1]
-    facts = replace(unit.facts, jobs=(job,))
-    running = replace(
-        unit, facts=facts, missing_jobs=(), jobs=(job,), pods=pods_of(job, 4, on="n1")
-    )
+    facts = replace(unit.gang, jobs=(job,))
+    running = replace(unit, gang=facts, missing_jobs=(), jobs=(job,), pods=pods_of(job, 4, on="n1"))
     assert first(running) == "running"
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gangboard.domain.owner import Dependency
 from gangboard.domain.verdict import UnitMemory
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.unit_placement import placing_of
 from gangboard.plugins.reasons import unit_rules
 from tests.domain_objects import (
@@ -30,6 +30,7 @@ from tests.domain_objects import (
     failed,
     placed,
     succeeded,
+    with_cluster,
 )
 from tests.placement.making import node as room_node
 from tests.rules.waiting import big as full
@@ -125,7 +126,7 @@ def units(draw: Any) -> Unit:
     whole = draw(st.sampled_from([None, ago(10), ago(300)]))
     since = draw(st.sampled_from([None, ago(5), ago(400)]))
     unit = a_unit(
-        replace(facts, room=draw(st.sampled_from(ROOMS))),
+        with_cluster(facts, room=draw(st.sampled_from(ROOMS))),
         missing_jobs=tuple(missing_jobs),
         memory=UnitMemory(created_since=since, whole_at=whole),
     )

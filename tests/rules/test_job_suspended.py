@@ -7,7 +7,7 @@ import pytest
 
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from tests.domain_objects import (
     NOW,
     a_group,
@@ -230,8 +230,8 @@ def test_a_hold_that_may_be_there_would_suspend_it_again() -> None:
 def test_a_queue_decides_for_itself() -> None:
     unit = held_unit()
     stopped = next(job for job in unit.jobs if job.suspended)
-    queued = replace(unit, facts=replace(unit.facts, entries=(an_entry(stopped),)))
+    queued = replace(unit, gang=replace(unit.gang, entries=(an_entry(stopped),)))
     assert ask("job-suspended", queued) is None
     assert first(queued) == "queue-evaluating"
-    held = replace(queued.facts, holds=(a_hold(stopped),))
-    assert found("job-suspended", replace(unit, facts=held)).advice_texts == ()
+    held = replace(queued.gang, holds=(a_hold(stopped),))
+    assert found("job-suspended", replace(unit, gang=held)).advice_texts == ()

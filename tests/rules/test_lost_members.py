@@ -9,7 +9,7 @@ from gangboard.domain.group import Group
 from gangboard.domain.health import Health
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import UnitMemory
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.plugins.reasons import unit_rules
 from tests.domain_objects import (
     Made,

@@ -1,7 +1,7 @@
 """`mixed-schedulers`: observed on 1.36.3 and 1.37.0, nothing is written."""
 
 from gangboard.domain.health import Health
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_group, a_job, a_pod, ago
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, unit_of

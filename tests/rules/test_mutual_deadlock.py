@@ -9,7 +9,7 @@ from gangboard.domain.capacity import ClusterCapacity, PodSet, Requested, Runnin
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.pod_constraints import Needs
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.members import shape_of
 from tests.domain_objects import a_job
 from tests.placement.making import GPU, node
@@ -87,7 +87,9 @@ def test_the_end_of_a_third_gang_helps() -> None:
 
 def test_nodes_that_were_not_read_prove_nothing() -> None:
     unit = halves()
-    blind = ClusterCapacity(why="pods: not read yet", running_gangs=unit.facts.room.running_gangs)
+    blind = ClusterCapacity(
+        why="pods: not read yet", running_gangs=unit.gang.cluster.room.running_gangs
+    )
     assert first(plain(4, asks(4), blind, on=("n0", "n1"))) == "partly-placed"
     assert first(replace(unit, placing=None)) == "partly-placed"
 

@@ -9,7 +9,7 @@ import pytest
 from gangboard.domain.capacity import NodeInfo, Requested
 from gangboard.domain.objects import node_ref
 from gangboard.domain.pod_constraints import HOSTNAME, Needs, PodTerm, Requirement, Spread
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_pod, ago
 from tests.rules.asking import found, ran
 from tests.rules.waiting import ask, big, gang, room_of

@@ -181,5 +181,5 @@ def test_beside_another_pod_of_the_gang_that_waits_itself() -> None:
     """Why that one waits is the cause: of the others nothing is claimed."""
     cache = a_pod("cache", of=a_job("train"), labels={"app": "cache"}, requests=asks(cpu="1"))
     unit = gang(2, asks(cpu="1"), room_of(big("a"), big("b")), needs=BESIDE, text=NEAR_TEXT)
-    facts = replace(unit.facts, pods=(*unit.facts.pods, cache))
-    assert first(with_room(replace(unit, facts=facts))) == "unschedulable"
+    facts = replace(unit.gang, pods=(*unit.gang.pods, cache))
+    assert first(with_room(replace(unit, gang=facts))) == "unschedulable"

@@ -4,7 +4,7 @@ from typing import Any
 
 from gangboard.domain.health import Health
 from gangboard.domain.pod_constraints import Taint
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from tests.domain_objects import (
     Made,
     a_condition,

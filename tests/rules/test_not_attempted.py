@@ -5,7 +5,7 @@ from typing import Any
 
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import UnitMemory
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from tests.domain_objects import (
     Made,
     a_condition,
@@ -117,7 +117,7 @@ def ungated(last_gated: float | None, **facts: Any) -> Unit:
     gated = a_condition("PodScheduled", "False", reason="SchedulingGated", since=ago(600))
     unit = silent(scheduled=gated)
     memory = UnitMemory(gated_at=None if last_gated is None else ago(last_gated))
-    return replace(unit, memory=memory, facts=replace(unit.facts, **facts))
+    return replace(unit, memory=memory, gang=replace(unit.gang, **facts))
 
 
 def test_what_was_said_of_a_gate_that_is_gone_is_no_word() -> None:

@@ -8,7 +8,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import GangRequest
 from gangboard.domain.verdict import UnitMemory
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from tests.domain_objects import a_group, a_job, a_jobset, a_role, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, ran, unit_of
 

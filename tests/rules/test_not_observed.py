@@ -1,7 +1,7 @@
 """`not-observed`."""
 
 from gangboard.domain.health import Health
-from gangboard.facts.gang import Unobserved
+from gangboard.facts.cluster_view import Unobserved
 from tests.domain_objects import a_job, facts_of, failed
 from tests.rules.asking import ask_gang, first_gang, found_gang
 

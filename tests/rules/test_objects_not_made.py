@@ -6,7 +6,7 @@ from typing import Any
 
 from gangboard.domain.event import NotMade
 from gangboard.domain.health import Health
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from tests.domain_objects import a_jobset, ago, an_event, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, unit_of
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gangboard.domain.health import Health
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from tests.domain_objects import a_group, a_job, a_jobset, a_pod, a_role, child_jobs, placed
 from tests.placement.making import node
 from tests.rules import texts

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gangboard.domain.health import Health
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from tests.domain_objects import (
     a_group,
     a_job,

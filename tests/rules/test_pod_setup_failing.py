@@ -7,7 +7,7 @@ import pytest
 from gangboard.domain.event import Event
 from gangboard.domain.health import Health
 from gangboard.domain.pod import Pod
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_container, a_job, a_pod, ago, an_event
 from tests.rules.asking import ask, first, found, unit_of
 

@@ -9,7 +9,7 @@ from gangboard.domain.group import Group
 from gangboard.domain.health import Health
 from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.verdict import UnitMemory
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from tests.domain_objects import (
     a_composite,
     a_group,

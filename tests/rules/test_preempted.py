@@ -7,7 +7,7 @@ from gangboard.domain.event import Event
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import UnitMemory
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.readmodels.redaction import redact
 from tests.domain_objects import a_job, a_pod, ago, an_event
 from tests.placement.making import CORDON, node

@@ -6,7 +6,8 @@ import pytest
 
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
-from gangboard.facts.gang import Unit, Victim
+from gangboard.facts.gang import Victim
+from gangboard.facts.unit import Unit
 from tests.domain_objects import a_group, a_job, a_pod, ago
 from tests.domain_objects import placed as said_of_group
 from tests.placement.making import node

@@ -13,7 +13,7 @@ from gangboard.domain.queue import QueueCode, QueueEntry, QueueMessage
 from gangboard.domain.queue_status import queue_statuses_of
 from gangboard.domain.quota import QueueName, QueueState, QueueTree
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
 from gangboard.plugins.reasons import rules
 from tests.domain_objects import (
     a_hold,
@@ -331,7 +331,7 @@ def test_what_may_not_grow_and_has_no_pod_for_that_runs() -> None:
     assert assess(facts).finding.code == "running"
 
 
-def _grown(message: QueueMessage | None, more: int = 2) -> GangFacts:
+def _grown(message: QueueMessage | None, more: int = 2) -> Gang:
     """Return a Job of two pods that run, and of more that wait at the gate of a Workload slice."""
     job = a_job("sweep", pods=2 + more)
     gates = ("kueue.x-k8s.io/elastic-job",)

@@ -7,7 +7,7 @@ import pytest
 
 from gangboard.domain.health import Health
 from gangboard.domain.owner import GangRequest
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from tests.domain_objects import (
     a_group,
     a_hold,

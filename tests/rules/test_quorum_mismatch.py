@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Asked
 from gangboard.domain.verdict import Verdict
 from tests.domain_objects import NOW, a_group, a_jobset, a_role, as_trainjob, child_jobs, pods_of
+from tests.gangs import assemble
 
 FIELD = "spec.trainer.numNodes"
 

@@ -6,7 +6,7 @@ import pytest
 
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import UnitMemory
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from tests.domain_objects import (
     a_condition,
     a_container,

@@ -4,7 +4,7 @@ import pytest
 
 from gangboard.domain.health import Stage
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 from tests.domain_objects import a_jobset, a_role, child_jobs
 from tests.rules.asking import unit_of

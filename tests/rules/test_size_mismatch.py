@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Asked
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from tests.domain_objects import a_jobset, a_role, as_trainjob, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, unit_of
 

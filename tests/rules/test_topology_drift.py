@@ -7,7 +7,7 @@ import pytest
 from gangboard.domain.health import Health
 from gangboard.domain.queue import AssignedNodes
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from tests.domain_objects import Made, a_job, a_node, a_pod, an_entry
 from tests.rules.asking import ask, first, found, unit_of
 

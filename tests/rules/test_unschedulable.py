@@ -5,7 +5,7 @@ from dataclasses import replace
 from gangboard.domain.health import Health
 from gangboard.domain.placement_result import PlacementCause
 from gangboard.domain.pod_constraints import Needs
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from tests.domain_objects import a_group, a_job, a_pod, ago, an_event, placed, pods_of
 from tests.placement.making import GPU, node
 from tests.rules import texts

@@ -13,8 +13,8 @@ from gangboard.domain.event import Event
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition
 from gangboard.domain.verdict import Finding
-from gangboard.facts.gang import Unit
-from tests.domain_objects import NOW, a_condition, a_meta, ago, an_event
+from gangboard.facts.unit import Unit
+from tests.domain_objects import NOW, a_condition, a_meta, ago, an_event, with_cluster
 from tests.placement.making import node
 from tests.rules.asking import ask, first, found
 from tests.rules.waiting import ask as asks
@@ -61,7 +61,7 @@ def gang_with(*claims: NodeClaim, seconds: float = 300, why: str = "") -> Unit:
     """Two pods of 8 GPUs where a node has 4, both nominated to the claim some seconds ago."""
     unit = gang(2, asks(8), room_of(node("n0", used=4)))
     seen = None if why else {claim.meta.ref.name: claim for claim in claims}
-    unit = replace(unit, facts=replace(unit.facts, autoscaling=Autoscaling(seen, why)))
+    unit = replace(unit, gang=with_cluster(unit.gang, autoscaling=Autoscaling(seen, why)))
     events = tuple(nominated(unit, at, seconds=seconds) for at in (0, 1))
     return replace(unit, events=events)
 

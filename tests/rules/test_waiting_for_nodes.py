@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from gangboard.domain.health import Health
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from tests.domain_objects import NOW, ago, an_event
 from tests.placement.making import node
 from tests.rules.asking import first, found

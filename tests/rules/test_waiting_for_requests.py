@@ -11,8 +11,8 @@ import pytest
 from gangboard.domain.autoscaling import Autoscaling, ProvisioningRequest
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition
-from gangboard.facts.gang import Unit
-from tests.domain_objects import NOW, a_condition, a_meta, ago
+from gangboard.facts.unit import Unit
+from tests.domain_objects import NOW, a_condition, a_meta, ago, with_cluster
 from tests.placement.making import node
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
@@ -44,7 +44,7 @@ def gang_with(*requests: ProvisioningRequest, why: str = "") -> Unit:
     unit = gang(2, asks(8), room_of(node("n0", used=4)), provisioning_request="big")
     seen = {(one.meta.ref.namespace, one.meta.ref.name): one for one in requests}
     autoscaling = Autoscaling(requests=None if why else seen, why_no_requests=why)
-    return replace(unit, facts=replace(unit.facts, autoscaling=autoscaling))
+    return replace(unit, gang=with_cluster(unit.gang, autoscaling=autoscaling))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 from gangboard.domain.capacity import ClusterCapacity, NodeInfo, Requested, RunningGang
 from gangboard.domain.pod_constraints import HostPort, Needs
 from gangboard.domain.verdict import Finding
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.unit_placement import placing_of
 from tests.domain_objects import Made, a_condition, a_group, a_job, a_pod, ago
 from tests.domain_objects import placed as said_of_group

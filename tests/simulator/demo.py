@@ -16,7 +16,7 @@ from gangboard.actions.verify import watching
 from gangboard.domain.action import ActionRequest, ActionTarget, Plan
 from gangboard.policy.plan import all_offers
 from gangboard.store.access import Viewer, viewer_of
-from gangboard.store.action_context import read_action_context
+from gangboard.store.gang_objects import read_gang
 from gangboard.store.levers import read_levers
 from gangboard.store.models import Action, Cluster, Gang, Grant
 from simulator import fleet as fleets
@@ -66,7 +66,7 @@ class Demo(PolledPlane):
         """Yield each button that can be pressed now, of all gangs or of those with these columns."""
         levers = read_levers(Cluster.objects.get(pk=self.cluster.pk))
         for gang in Gang.objects.filter(cluster=self.cluster, gone_at=None, **columns):
-            context = read_action_context(self.cluster.pk, gang)
+            context = read_gang(self.cluster.pk, gang)
             for plans in all_offers(context, levers, self.times.now()).values() if context else ():
                 for plan in plans:
                     if plan.allowed:

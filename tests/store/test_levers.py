@@ -17,6 +17,7 @@ from gangboard.domain.hold_manifest import BINDING_SPEC, POLICY_SPEC
 from gangboard.domain.objects import Meta, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.store import clusters
+from gangboard.store.gang_objects import read_cluster_view
 from gangboard.store.levers import (
     Served,
     read_all_levers,
@@ -242,4 +243,4 @@ def test_what_could_not_be_looked_at_of_queues_is_not_called_absent(
 ) -> None:
     if state is not None:
         make_resource(east, "workloads.kueue.x-k8s.io", state=state)
-    assert read_levers(east).queue_visibility == visibility
+    assert read_cluster_view(east.pk).queue_visibility == visibility

@@ -13,7 +13,6 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.text import count, label, plural, quote
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.gang_refusal import gang_refusal, queue_of
 from gangboard.facts.lost_members import how_many_run
 from gangboard.facts.scheduler_rules import (
@@ -22,6 +21,7 @@ from gangboard.facts.scheduler_rules import (
     queue_missing,
     waiting_for_quota,
 )
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import lacks_room
 from gangboard.plugins.rule import UnitRule
 
@@ -75,10 +75,10 @@ def _find_queue_missing(unit: Unit) -> Finding | None:
     if group is None or unit.placed or not group.queue:
         return None
     text = _text(unit, _NO_QUEUE)
-    if _QUEUES not in unit.facts.known_kinds and not text:
+    if _QUEUES not in unit.gang.cluster.known_kinds and not text:
         return None
     above = queue.parent if queue is not None else None
-    if queue is not None and (above is None or unit.facts.queues.get(above) is not None):
+    if queue is not None and (above is None or unit.gang.queues.get(above) is not None):
         return None
     name = group.queue if queue is None or above is None else above.name
     of_child = "" if name == group.queue else f", the parent of Queue {group.queue},"

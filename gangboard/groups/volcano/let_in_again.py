@@ -19,10 +19,9 @@ from gangboard.domain.resource_units import units
 from gangboard.domain.text import names
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.gang_refusal import queue_of
 from gangboard.facts.lost_members import how_many_run
-from gangboard.facts.unit_counts import missing
+from gangboard.facts.unit import Unit
 from gangboard.groups.volcano.queue_words import (
     NO_QUOTA,
     is_back_in_queue,
@@ -55,7 +54,7 @@ def _find_let_in_again(unit: Unit) -> Finding | None:
 
 def _rest(unit: Unit) -> str:
     """Return `the other pod is not made before`, or that it waits."""
-    unmade, waiting = missing(unit), len(unit.unplaced)
+    unmade, waiting = unit.missing, len(unit.unplaced)
     number = unmade + waiting
     other_pods = "the other pod" if number == 1 else f"the other {number} pods"
     if not unmade:

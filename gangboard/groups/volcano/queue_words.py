@@ -7,8 +7,7 @@ import re
 from gangboard.domain.event import Event
 from gangboard.domain.text import label, out_of, plural
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
-from gangboard.facts.unit_counts import missing
+from gangboard.facts.unit import Unit
 
 GROUP = "scheduling.volcano.sh"
 PHASE = "phase"
@@ -41,7 +40,7 @@ def is_back_in_queue(unit: Unit) -> bool:
         group is not None
         and group.detail[PHASE] == _PENDING
         and bool(unit.placed)
-        and bool(missing(unit) or unit.unplaced)
+        and bool(unit.missing or unit.unplaced)
     )
 
 

@@ -13,9 +13,9 @@ from gangboard.domain.resource_units import units
 from gangboard.domain.text import count, is_or_are, out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.gang_refusal import gang_refusal
 from gangboard.facts.scheduler_rules import no_room, waiting_for_quota
+from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import amount_of, bare
 from gangboard.plugins.rule import UnitRule
 
@@ -191,7 +191,7 @@ def _find_reserved(unit: Unit) -> Finding | None:
     if newest is None or unit.placed or not untried:
         return None
     event, application = newest
-    held = [pod for pod in unit.facts.placeholders if unit.facts.failed_scheduling(pod)]
+    held = [pod for pod in unit.gang.placeholders if unit.gang.failed_scheduling(pod)]
     cause = _refusal(unit, held)
     no_node = f", and finds no node for {count(len(held), 'placeholder')}" if held else ""
     return unit_finding(

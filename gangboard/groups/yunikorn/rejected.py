@@ -14,7 +14,7 @@ from gangboard.domain.owner import Outcome
 from gangboard.domain.text import quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import gang_finding
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
 from gangboard.groups.yunikorn.reasons import AMOUNTS, WHO, too_little
 from gangboard.plugins.rule import GangRule
 
@@ -36,32 +36,32 @@ _NO_QUEUE = re.compile(
 _AGAIN = "then re-create its pods: YuniKorn ends those of a rejected application."
 
 
-def _rejection(facts: GangFacts) -> tuple[Event | None, str, str] | None:
+def _rejection(gang: Gang) -> tuple[Event | None, str, str] | None:
     """Return the event, the application and the cause; None if no application of its pods was rejected.
 
     Without the event only the cut message of the pod is left.
     """
-    if facts.owner.finish is not None and facts.owner.finish.outcome is not Outcome.FAILED:
+    if gang.owner.finish is not None and gang.owner.finish.outcome is not Outcome.FAILED:
         return None
-    ended = {pod.meta.ref.uid: pod for pod in facts.pods if pod.reason == _REJECTED}
-    if not ended or any(pod.is_placed for pod in facts.pods):
+    ended = {pod.meta.ref.uid: pod for pod in gang.pods if pod.reason == _REJECTED}
+    if not ended or any(pod.is_placed for pod in gang.pods):
         return None
-    for event, match in _told(facts):
+    for event, match in _told(gang):
         if event.regarding.uid in ended:
             return event, match[1], match[2].strip()
     pod = next(iter(ended.values()))
     return None, pod.group_name, pod.message.strip()
 
 
-def _told(facts: GangFacts) -> Iterator[tuple[Event, re.Match[str]]]:
+def _told(gang: Gang) -> Iterator[tuple[Event, re.Match[str]]]:
     """Yield its events about rejected applications, the newest first."""
-    for event in facts.events:
+    for event in gang.events:
         if event.reason == FAILED and (match := _CAUSE.match(event.note)):
             yield event, match
 
 
-def _find_too_large(facts: GangFacts) -> Finding | None:
-    rejection = _rejection(facts)
+def _find_too_large(gang: Gang) -> Finding | None:
+    rejection = _rejection(gang)
     match = _TOO_LARGE.match(rejection[2]) if rejection is not None else None
     if rejection is None or match is None:
         return None
@@ -73,31 +73,31 @@ def _find_too_large(facts: GangFacts) -> Finding | None:
     )
     return _finding(
         TOO_LARGE,
-        facts,
+        gang,
         rejection,
         why,
         f"Raise the limit of Queue {queue}, or ask for less, {_AGAIN}",
     )
 
 
-def _find_no_queue(facts: GangFacts) -> Finding | None:
-    rejection = _rejection(facts)
+def _find_no_queue(gang: Gang) -> Finding | None:
+    rejection = _rejection(gang)
     if rejection is None or _NO_QUEUE.match(rejection[2]) is None:
         return None
-    queue = next((pod.queue for pod in facts.pods if pod.queue), "")
+    queue = next((pod.queue for pod in gang.pods if pod.queue), "")
     why = (
         f"Queue {queue} does not exist, or no placement rule lets it in"
         if queue
         else "its pods name no queue, and no placement rule has one for it"
     )
     create = f"Create Queue {queue}, or name another one" if queue else "Name a queue"
-    return _finding(NO_QUEUE, facts, rejection, why, f"{create}, {_AGAIN}")
+    return _finding(NO_QUEUE, gang, rejection, why, f"{create}, {_AGAIN}")
 
 
-def _find_rejected(facts: GangFacts) -> Finding | None:
-    rejection = _rejection(facts)
+def _find_rejected(gang: Gang) -> Finding | None:
+    rejection = _rejection(gang)
     return (
-        _finding(REJECTED, facts, rejection, quote(rejection[2]), "")
+        _finding(REJECTED, gang, rejection, quote(rejection[2]), "")
         if rejection is not None
         else None
     )
@@ -105,13 +105,13 @@ def _find_rejected(facts: GangFacts) -> Finding | None:
 
 def _finding(
     rule: GangRule,
-    facts: GangFacts,
+    gang: Gang,
     rejection: tuple[Event | None, str, str],
     why: str,
     advice: str,
 ) -> Finding:
     event, application, _ = rejection
-    ended = [pod for pod in facts.pods if pod.reason == _REJECTED]
+    ended = [pod for pod in gang.pods if pod.reason == _REJECTED]
     return gang_finding(
         rule,
         Health.FAILED if rule is REJECTED else Health.BLOCKED,
@@ -121,7 +121,7 @@ def _finding(
             Evidence(f"{WHO} says", event.note, event.regarding)
             if event is not None
             else Evidence("message", ended[0].message, ended[0].meta.ref),
-            Evidence("pods ended", f"{len(ended)} of {len(facts.pods)}", facts.owner.meta.ref),
+            Evidence("pods ended", f"{len(ended)} of {len(gang.pods)}", gang.owner.meta.ref),
         ),
         since=event.first_seen if event is not None else None,
     )

@@ -14,7 +14,7 @@ from gangboard.domain.hold import HOLD_LEVER, Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.roles_command import roles_command
 from gangboard.domain.text import label, sentence
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.levers.hold.requests import create_hold, delete_hold, hold_name, made_holds
 from gangboard.levers.hold.words import (
     about_cluster,
@@ -62,9 +62,7 @@ class HoldLever(Lever):
     takes_end = True
     needs_nothing = True
 
-    def decide(
-        self, gang: GangIndex, subject: Owner, desired: DesiredAction
-    ) -> Decision | PlanRefusal:
+    def decide(self, gang: Gang, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
         """Return the creation of a Hold, or its removal."""
         decide = _suspend if desired.verb is Verb.SUSPEND else _resume
         return decide(gang, subject, desired)
@@ -88,7 +86,7 @@ class HoldLever(Lever):
             return PlanRefusal(text, needs)
         return None
 
-    def stopped(self, gang: GangIndex, job: Owner) -> str:
+    def stopped(self, gang: Gang, job: Owner) -> str:
         """Return the Hold that keeps the Job suspended."""
         holds = gang.holds_on(job)
         if not (job.suspended and holds):
@@ -96,7 +94,7 @@ class HoldLever(Lever):
         by = f" of {holds[0].by}" if holds[0].by else ""
         return f"held already, by Hold {holds[0].meta.ref.name}{by}"
 
-    def undoes(self, gang: GangIndex, job: Owner) -> bool:
+    def undoes(self, gang: Gang, job: Owner) -> bool:
         """Return whether the Job has a Hold."""
         return bool(gang.holds_on(job))
 
@@ -105,7 +103,7 @@ class HoldLever(Lever):
         return made_holds(parents)
 
 
-def _suspend(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
+def _suspend(gang: Gang, job: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
     """Create a Hold unless the Job has one, prove it and suspend the Job."""
     refused = _end_impossible(gang, job, desired)
     if refused is not None:
@@ -131,7 +129,7 @@ def _suspend(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision | 
     )
 
 
-def _end_impossible(gang: GangIndex, job: Owner, desired: DesiredAction) -> PlanRefusal | None:
+def _end_impossible(gang: Gang, job: Owner, desired: DesiredAction) -> PlanRefusal | None:
     until = desired.until
     if until is None:
         return None
@@ -146,16 +144,14 @@ def _end_impossible(gang: GangIndex, job: Owner, desired: DesiredAction) -> Plan
     return None
 
 
-def _hold_steps(
-    gang: GangIndex, job: Owner, desired: DesiredAction, create: bool
-) -> tuple[Step, ...]:
+def _hold_steps(gang: Gang, job: Owner, desired: DesiredAction, create: bool) -> tuple[Step, ...]:
     # API servers know a new Hold after 30 to 55 ms (observed).
     proof = prove(StepKind.PROVE_HOLD, gang, job, "is turned back")
     patch = suspend_job(gang, job, desired.action, suspend=True)
     return (create_hold(gang, job, desired), proof, patch) if create else (proof, patch)
 
 
-def _resume(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
+def _resume(gang: Gang, job: Owner, desired: DesiredAction) -> Decision:
     """Remove the Holds, and resume the Job if no other Hold is left and the Job may run."""
     holds, blocked = gang.holds_on(job), desired.blocked or generation_unknown(job.meta)
     staying = tuple(hold for hold in holds if desired.ended_hold not in ("", hold.meta.ref.uid))
@@ -184,9 +180,9 @@ def _resume(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
 
 
 def _release_steps(
-    gang: GangIndex, job: Owner, desired: DesiredAction, holds: tuple[Hold, ...], only: bool
+    gang: Gang, job: Owner, desired: DesiredAction, holds: tuple[Hold, ...], only: bool
 ) -> tuple[Step, ...]:
-    removed = tuple(delete_hold(gang.context, hold) for hold in holds)
+    removed = tuple(delete_hold(gang, hold) for hold in holds)
     return removed if only else removed + resume_job(gang, job, desired.action)
 
 

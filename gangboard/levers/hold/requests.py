@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import UTC
 
-from gangboard.domain.action import ActionContext, Step, StepKind
+from gangboard.domain.action import Step, StepKind
 from gangboard.domain.hold import (
     ACTION_ANNOTATION,
     HOLD_GROUP,
@@ -19,9 +19,10 @@ from gangboard.domain.hold import (
 from gangboard.domain.objects import Controller, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.plugins.lever import Made, Rule
 from gangboard.policy.decision import DesiredAction
+from gangboard.policy.registry_lookups import kind_above
 from gangboard.policy.requests import json_text, object_path
 
 _MAX_NAME = 63
@@ -36,12 +37,12 @@ def hold_name(job_name: str, action: str) -> str:
     return f"{job_name[: _MAX_NAME - _DIGITS - 1].rstrip('-.')}-{digest}"
 
 
-def create_hold(gang: GangIndex, job: Owner, desired: DesiredAction) -> Step:
+def create_hold(gang: Gang, job: Owner, desired: DesiredAction) -> Step:
     """Return the creation of a Hold on a child Job, owned by the Job's controller.
 
     Raises ValueError for a Job without a controller, because the policy would never match it.
     """
-    controller, job_ref, version = _controller(job), job.meta.ref, _version(gang.context)
+    controller, job_ref, version = _controller(job), job.meta.ref, _version(gang)
     name = hold_name(job_ref.name, desired.action)
     spec = {
         "jobName": job_ref.name,
@@ -83,7 +84,7 @@ def create_hold(gang: GangIndex, job: Owner, desired: DesiredAction) -> Step:
     )
 
 
-def delete_hold(context: ActionContext, hold: Hold) -> Step:
+def delete_hold(gang: Gang, hold: Hold) -> Step:
     """Return the removal of this Hold. A new Hold under the same name stays."""
     ref = hold.meta.ref
     options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": ref.uid}}
@@ -92,13 +93,13 @@ def delete_hold(context: ActionContext, hold: Hold) -> Step:
         f"Remove Hold {ref.name}",
         ref,
         "DELETE",
-        object_path(HOLD_GROUP, _version(context), ref.namespace, "holds", ref.name),
+        object_path(HOLD_GROUP, _version(gang), ref.namespace, "holds", ref.name),
         json_text(options),
     )
 
 
-def _version(context: ActionContext) -> str:
-    return context.api_versions.get(HOLDS) or HOLD_VERSION
+def _version(gang: Gang) -> str:
+    return gang.cluster.api_versions.get(HOLDS) or HOLD_VERSION
 
 
 def _controller(job: Owner) -> Controller:
@@ -107,14 +108,14 @@ def _controller(job: Owner) -> Controller:
     return job.meta.controller
 
 
-def _parent_version(gang: GangIndex, controller: Controller) -> str:
+def _parent_version(gang: Gang, controller: Controller) -> str:
     """Return the apiVersion of the object that controls a child Job."""
-    kind = gang.kinds.get((controller.group, controller.kind))
-    version = kind.version if kind is not None else ""
+    kind = kind_above(controller)
+    version = gang.cluster.api_versions.get(kind.resource.key, "") if kind is not None else ""
     if not version and controller.uid == gang.owner.meta.ref.uid:
         version = gang.owner.meta.api_version
     if not version and kind is not None:
-        version = kind.preferred
+        version = kind.resource.versions[0]
     return f"{controller.group}/{version}"
 
 

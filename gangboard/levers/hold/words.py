@@ -8,7 +8,7 @@ from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label, shorten
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.policy.decision import DesiredAction
 from gangboard.policy.phrases import moment
 
@@ -64,9 +64,7 @@ def names_of(holds: Iterable[Hold]) -> str:
     return ", ".join(hold.meta.ref.name for hold in holds) or "none"
 
 
-def of_release(
-    gang: GangIndex, job: Owner, staying: Sequence[Hold], blocked: str
-) -> tuple[str, ...]:
+def of_release(gang: Gang, job: Owner, staying: Sequence[Hold], blocked: str) -> tuple[str, ...]:
     """Explain why the Job does not run after the removal of the Hold."""
     name = label(job.meta.ref)
     if blocked:
@@ -81,7 +79,7 @@ def of_release(
     return (f"Only the Hold is removed: {wait.why}, and the Job starts when {wait.until}.",)
 
 
-def meaning_of_hold(gang: GangIndex, job: Owner) -> str:
+def meaning_of_hold(gang: Gang, job: Owner) -> str:
     """Explain a Hold on a Job that is suspended already."""
     text = f"Keep this {job.meta.ref.kind} suspended"
     if gang.wait_of(job) is None:
@@ -89,9 +87,7 @@ def meaning_of_hold(gang: GangIndex, job: Owner) -> str:
     return f"{text} when {_start_of(gang)}."
 
 
-def meaning_of_release(
-    gang: GangIndex, job: Owner, staying: Sequence[Hold], *, blocked: bool
-) -> str:
+def meaning_of_release(gang: Gang, job: Owner, staying: Sequence[Hold], *, blocked: bool) -> str:
     """Explain the removal of a Hold that does not resume the Job."""
     kind = job.meta.ref.kind
     if blocked:
@@ -105,7 +101,7 @@ def meaning_of_release(
     return f"Remove the Hold; the {kind} starts when {_start_of(gang)}."
 
 
-def _start_of(gang: GangIndex) -> str:
+def _start_of(gang: Gang) -> str:
     """Return what starts a waiting Job: its owner, or the queue that manages the Job."""
     if gang.wait is not None:
         return f"the {gang.owner.meta.ref.kind} resumes"

@@ -28,7 +28,7 @@ from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.owners.grove import failures, gates
 from gangboard.owners.grove.sizes import (
     Scaled,

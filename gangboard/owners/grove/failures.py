@@ -12,8 +12,8 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.text import label, names, out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
-from gangboard.facts.unit_counts import is_formed, missing, succeeded
+from gangboard.facts.unit import Unit
+from gangboard.facts.unit_counts import is_formed
 from gangboard.owners.grove.wire import (
     CLIQUE_LABEL,
     GROUP,
@@ -39,7 +39,7 @@ _REFUSED = re.compile(r'forbidden|denied the request|failed calling webhook|"[^"
 
 def find_not_expressible(unit: Unit) -> Finding | None:
     """Return a finding while a backend has not made groups of a PodGang and says that it cannot."""
-    if unit.group is not None or unit.placed or not (unit.unplaced or missing(unit)):
+    if unit.group is not None or unit.placed or not (unit.unplaced or unit.missing):
         return None
     podgangs = podgangs_of(unit)
     event = _refusal(unit, podgangs)
@@ -73,7 +73,7 @@ def _refusal(unit: Unit, podgangs: Sequence[Group]) -> Event | None:
     uids = {podgang.meta.ref.uid for podgang in podgangs}
     events = [
         event
-        for event in unit.facts.events
+        for event in unit.gang.events
         if event.reason.endswith(_BACKEND_REFUSED) and event.regarding.uid in uids
     ]
     return max(events, key=last_seen_seconds, default=None)
@@ -81,14 +81,14 @@ def _refusal(unit: Unit, podgangs: Sequence[Group]) -> Event | None:
 
 def find_error(unit: Unit) -> Finding | None:
     """Return a finding while pods of a unit are missing and Grove reports an error."""
-    if is_formed(unit) or not missing(unit):
+    if is_formed(unit) or not unit.missing:
         return None
     error = error_of(unit)
     if error is None:
         return None
     text = error.detail["error"]
     rule = _rule_for(error)
-    live = len(unit.current) + succeeded(unit)
+    live = len(unit.current) + unit.succeeded
     exist = f"{out_of(live, unit.wanted, 'pod')} {'exists' if live == 1 else 'exist'}"
     return unit_finding(
         rule,
@@ -160,13 +160,13 @@ def evidence(unit: Unit) -> tuple[Evidence, ...]:
 
 def clique_named(unit: Unit, name: str) -> Owner | None:
     """Return a PodClique of the gang, None if it does not exist."""
-    thing = unit.facts.named.get((GROUP, PODCLIQUE, name))
+    thing = unit.gang.named.get((GROUP, PODCLIQUE, name))
     return thing if isinstance(thing, Owner) else None
 
 
 def podgang_named(unit: Unit, name: str) -> Group | None:
     """Return a PodGang of the gang, None if it does not exist."""
-    thing = unit.facts.named.get((*PODGANGS, name))
+    thing = unit.gang.named.get((*PODGANGS, name))
     return thing if isinstance(thing, Group) else None
 
 
@@ -200,7 +200,7 @@ def error_of(unit: Unit, wanted: Callable[[Owner], bool] = _any) -> Owner | None
     """Return the nearest object above the pods of a unit that has an error, its PodClique first."""
     clique = clique_of(unit)
     above = clique.meta.controller if clique is not None else None
-    group = unit.facts.named.get((GROUP, SCALING_GROUP, above.name)) if above is not None else None
+    group = unit.gang.named.get((GROUP, SCALING_GROUP, above.name)) if above is not None else None
     for thing in (clique, group, unit.owner):
         if not isinstance(thing, Owner):
             continue

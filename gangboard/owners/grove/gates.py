@@ -13,8 +13,8 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, label, names, out_of, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import still_starting, unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import COUNT_GRACE, CREATION_GRACE, newest_creation
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import lacks_room
 from gangboard.owners.grove.failures import (
     PODGANGS,
@@ -39,7 +39,7 @@ def find_missing_group(unit: Unit) -> Finding | None:
     gated = [pod for pod in unit.unplaced if _GATE in pod.gates]
     if not unit.group_name or unit.group is not None or not gated or not podgangs:
         return None
-    if unit.facts.groups_unobserved or not unit.facts.gang_api_version:
+    if unit.gang.cluster.groups_unobserved or not unit.gang.cluster.gang_api_version:
         return None
     podgang = podgang_named(unit, gated[0].labels.get(PODGANG_LABEL, "")) or podgangs[0]
     number, name = len(gated), label(podgang.meta.ref)
@@ -48,7 +48,7 @@ def find_missing_group(unit: Unit) -> Finding | None:
     if newest is not None and newest + COUNT_GRACE > unit.now:
         due = newest + COUNT_GRACE
         return still_starting(GROUP_MISSING, unit, f"{wait}.", recheck_at=due)
-    plan = next((workload for workload in unit.facts.workloads if _is_of(workload, podgang)), None)
+    plan = next((workload for workload in unit.gang.workloads if _is_of(workload, podgang)), None)
     made = f"only {label(plan.meta.ref)}" if plan is not None else "not even a Workload"
     return unit_finding(
         GROUP_MISSING,
@@ -169,7 +169,7 @@ def _awaited(unit: Unit, gated: Sequence[Pod]) -> _Awaited:
     initialized = find_condition(podgang.conditions, "Initialized")
     if initialized is None or not initialized.is_true:
         there = {part.name for part in podgang.templates}
-        pods = sum(one.labels.get(CLIQUE_LABEL) in there for one in unit.facts.pods if one.is_live)
+        pods = sum(one.labels.get(CLIQUE_LABEL) in there for one in unit.gang.pods if one.is_live)
         size = sum(role.pods for role in unit.owner.roles if role.name in there)
         said = (Evidence("Initialized", initialized.message, ref),) if initialized else ()
         exist = "exists" if pods == 1 else "exist"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import count, is_or_are, label, names
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.owners.jobset.policies import FailureRule, Policies, policies_of
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.owner_kind import JobConduct, Jobs
@@ -22,9 +22,9 @@ _UNLIMITED = "AndIgnoreMaxRestarts"
 _IN_PLACE = "InPlaceRestart"
 
 
-def _policies(gang: GangIndex) -> Policies | None:
+def _policies(gang: Gang) -> Policies | None:
     """Return the policies of the JobSet of a gang, which may stand below another owner."""
-    for owner in (gang.owner, *gang.context.middle):
+    for owner in (gang.owner, *gang.middle):
         if (policies := policies_of(owner)) is not None:
             return policies
     return None
@@ -35,18 +35,18 @@ class JobSetConduct(JobConduct):
 
     manager = "jobset"
 
-    def undone_when(self, gang: GangIndex) -> str:
+    def undone_when(self, gang: Gang) -> str:
         """Return when it undoes a bare suspend of a Job: after 72 to 95 ms, or as its pods are gone (observed)."""
         policies = _policies(gang)
         return "once its pods are gone" if policies and policies.in_order else "within a second"
 
-    def outcome(self, gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
+    def outcome(self, gang: Gang, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
         """Return whether the JobSet can complete while these Jobs are stopped, and the consequences for them."""
         policies = _policies(gang)
         return _outcome(gang, jobs, lever, policies) if policies is not None else ()
 
     def reactions(
-        self, gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str]
+        self, gang: Gang, job: Owner, lever: Lever, chosen: frozenset[str]
     ) -> tuple[str, ...]:
         """Return the consequences of a failure of another Job. A suspended Job does not fail.
 
@@ -58,7 +58,7 @@ class JobSetConduct(JobConduct):
         return _after_a_failure(gang, job, lever, chosen, policies)
 
     def warnings(
-        self, gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str]
+        self, gang: Gang, job: Owner, lever: Lever, chosen: frozenset[str]
     ) -> tuple[str, ...]:
         """Return what stops working without this Job: the coordinator's address, a restart in place."""
         texts = _coordinator(gang, job, lever.state), _in_place(gang, job, lever.state, chosen)
@@ -68,7 +68,7 @@ class JobSetConduct(JobConduct):
 # When it completes
 
 
-def _outcome(gang: GangIndex, jobs: Jobs, lever: Lever, policies: Policies) -> tuple[str, ...]:
+def _outcome(gang: Gang, jobs: Jobs, lever: Lever, policies: Policies) -> tuple[str, ...]:
     name, targets = gang.name, policies.success_roles
     mine = sum(not targets or job.role_name in targets for job in jobs)
     any_one = policies.success_operator == "Any"
@@ -114,7 +114,7 @@ def _lost(jobs: Jobs) -> str:
 
 
 def _after_a_failure(
-    gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str], policies: Policies
+    gang: Gang, job: Owner, lever: Lever, chosen: frozenset[str], policies: Policies
 ) -> tuple[str, ...]:
     owner, name = gang.owner, gang.name
     if owner.max_restarts is None:
@@ -122,7 +122,8 @@ def _after_a_failure(
             f"If another Job fails, {name} fails (it has no failure policy) and {_lost((job,))}.",
         )
     stopped = Counter(
-        gang.jobs[uid].role_name for uid in (chosen & gang.jobs.keys()) | {job.meta.ref.uid}
+        gang.child_jobs[uid].role_name
+        for uid in (chosen & gang.child_jobs.keys()) | {job.meta.ref.uid}
     )
     rules = policies.failure_rules
     sentences = [
@@ -140,7 +141,7 @@ def _is_about_all(rule: FailureRule) -> bool:
     return not (rule.reasons or rule.roles or rule.patterns)
 
 
-def _concerns_others(gang: GangIndex, stopped: Mapping[str, int], rule: FailureRule) -> bool:
+def _concerns_others(gang: Gang, stopped: Mapping[str, int], rule: FailureRule) -> bool:
     """Whether a rule can be met by another Job, by role → Jobs that are stopped and do not fail."""
     if not rule.roles:
         return True
@@ -156,7 +157,7 @@ def _occasion(rule: FailureRule) -> str:
     return f"{who} fails{' with ' if with_what else ''}{' and '.join(with_what)}"
 
 
-def _act(gang: GangIndex, job: Owner, lever: Lever, action: str) -> str:
+def _act(gang: Gang, job: Owner, lever: Lever, action: str) -> str:
     owner, name = gang.owner, gang.name
     if action == "FailJobSet":
         return f"{name} fails and {_lost((job,))}"
@@ -180,7 +181,7 @@ def _act(gang: GangIndex, job: Owner, lever: Lever, action: str) -> str:
 # Warnings before a Job is stopped
 
 
-def _coordinator(gang: GangIndex, job: Owner, state: str) -> str:
+def _coordinator(gang: Gang, job: Owner, state: str) -> str:
     policies = _policies(gang)
     if policies is None or policies.coordinator != job.meta.ref.name:
         return ""
@@ -190,7 +191,7 @@ def _coordinator(gang: GangIndex, job: Owner, state: str) -> str:
     )
 
 
-def _in_place(gang: GangIndex, job: Owner, state: str, chosen: frozenset[str]) -> str:
+def _in_place(gang: Gang, job: Owner, state: str, chosen: frozenset[str]) -> str:
     """Restarted pods wait for all pods of the JobSet (in_place_restart.go, JobSet v0.12)."""
     policies = _policies(gang)
     if policies is None or policies.restart_strategy != _IN_PLACE:

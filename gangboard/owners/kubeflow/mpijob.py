@@ -25,9 +25,8 @@ from gangboard.domain.text import all_of, count, is_or_are, label, names
 from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.lost_members import how_many_run
-from gangboard.facts.unit_counts import is_full
+from gangboard.facts.unit import Unit
 from gangboard.owners.kubeflow.training import QUORUM_FIELD, TrainingJob, role_of
 from gangboard.owners.kubeflow.wire import (
     LAUNCHER,
@@ -82,7 +81,7 @@ def find_not_made(unit: Unit) -> Finding | None:
 
 def find_waiting(unit: Unit) -> Finding | None:
     """Return a finding while the launcher has its place, is not up, and workers are not ready."""
-    if not _is_launcher(unit) or unit.missing_jobs or unit.unplaced or is_full(unit):
+    if not _is_launcher(unit) or unit.missing_jobs or unit.unplaced or unit.is_full:
         return None
     failures = sum(container.restarts for pod in unit.pods for container in pod.containers)
     failures += sum(job.retries for job in unit.jobs)
@@ -96,7 +95,7 @@ def _is_launcher(unit: Unit) -> bool:
 
 def _waiting(unit: Unit, rule: UnitRule, waiting_part: str, ending: str = "") -> Finding | None:
     wanted = sum(role.pods for role in unit.owner.roles if role.name == WORKER)
-    ready = sum(pod.is_ready for pod in _workers(unit.facts.pods))
+    ready = sum(pod.is_ready for pod in _workers(unit.gang.pods))
     if ready >= wanted:
         return None
     workers = f"{all_of(wanted, 'worker')} are" if wanted > 1 else "its worker is"
@@ -125,7 +124,7 @@ def find_failed_workers(unit: Unit) -> Finding | None:
     why = f" ({names(reasons)})" if reasons else ""
     they, them = ("it comes", "its pod is") if len(failed) == 1 else ("they come", "their pods are")
     listed = names(pod.meta.ref.name for pod in failed)
-    runs = any(pod.is_ready for pod in unit.facts.pods)
+    runs = any(pod.is_ready for pod in unit.gang.pods)
     return unit_finding(
         FAILED,
         unit,
@@ -239,7 +238,7 @@ class MPIJob(TrainingJob):
         """Return 0 for the MPI operator: without a number it makes no workers."""
         return 1 if version == _PODS else 0
 
-    def facts(self, owner: Owner) -> Mapping[str, str]:
+    def gang(self, owner: Owner) -> Mapping[str, str]:
         """Return the slots of a worker."""
         return {"Slots per worker": owner.detail[_SLOTS]} if _SLOTS in owner.detail else {}
 

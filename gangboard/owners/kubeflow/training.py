@@ -24,7 +24,7 @@ from gangboard.domain.owner import (
 from gangboard.domain.pod import Pod
 from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.owners.kubeflow.wire import (
     GROUP,
     JOB_NAME,
@@ -109,7 +109,7 @@ class TrainingJob(OwnerKind):
         """Return the role of a pod."""
         return role_of(pod)
 
-    def facts(self, owner: Owner) -> Mapping[str, str]:
+    def gang(self, owner: Owner) -> Mapping[str, str]:
         """Return between how many workers it scales."""
         return {"Elastic": owner.detail[_ELASTIC]} if _ELASTIC in owner.detail else {}
 

@@ -45,8 +45,8 @@ from gangboard.domain.text import out_of
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.creation_refusal import newest_creation_refusal
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
-from gangboard.facts.unit_counts import is_formed, missing
+from gangboard.facts.unit import Unit
+from gangboard.facts.unit_counts import is_formed
 from gangboard.owners.leaderworkerset import groups
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 from gangboard.plugins.rule import UnitRule
@@ -119,14 +119,14 @@ def _find_refused(unit: Unit) -> Finding | None:
     From 1.35 on the API server refuses a StatefulSet with `maxUnavailable: 0`, which 0.8.0 makes of a
     LeaderWorkerSet that has it. 0.9.0 makes another one, which runs (both seen on 1.37.0).
     """
-    if is_formed(unit) or not missing(unit):
+    if is_formed(unit) or not unit.missing:
         return None
     refusal = newest_creation_refusal(unit)
     refused_set = _NO_SET.search(refusal.event.note) if refusal is not None else None
     if refusal is None or refused_set is None:
         return None
     owner = next(
-        (maker for maker in unit.facts.makers if _MAX_UNAVAILABLE in maker.detail), unit.owner
+        (maker for maker in unit.gang.makers if _MAX_UNAVAILABLE in maker.detail), unit.owner
     )
     none_away = owner.detail.get(_MAX_UNAVAILABLE, "") in ("0", "0%")
     live = len(unit.current)

@@ -10,8 +10,7 @@ from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.text import label, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
-from gangboard.facts.unit_counts import missing
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
 _CONDITION = "WorkloadSchedulingReady"
@@ -62,7 +61,7 @@ def _refusal(unit: Unit) -> Condition | None:
     condition = find_condition(unit.owner.conditions, _CONDITION)
     if condition is None or not condition.is_false or unit.group is not None:
         return None
-    return condition if missing(unit) or unit.unplaced else None
+    return condition if unit.missing or unit.unplaced else None
 
 
 def _finding(unit: Unit, condition: Condition, rule: UnitRule) -> Finding:

@@ -23,7 +23,7 @@ from gangboard.domain.text import (
 )
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.owners.ray import reasons
 from gangboard.plugins.rule import UnitRule
 
@@ -65,7 +65,7 @@ def find_not_serving(unit: Unit) -> Finding | None:
     ready = find_condition(service.conditions, "Ready")
     if ready is None or ready.is_true or not reasons.is_head(unit):
         return None
-    if sum(pod.is_ready for pod in unit.facts.pods) < service.desired:
+    if sum(pod.is_ready for pod in unit.gang.pods) < service.desired:
         return None
     application = service.detail.get(APPLICATION, "")
     is_young = ready.reason == "Initializing" and not _is_broken(application)

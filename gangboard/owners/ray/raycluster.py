@@ -19,7 +19,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.text import count
 from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.owners.ray import reasons, unknown_reasons
 from gangboard.owners.ray.wire import (
     AUTOSCALED,

@@ -15,9 +15,9 @@ from gangboard.domain.text import count, is_or_are, out_of, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.creation_refusal import read_creation_refusal, remedy
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.state_since import first_creation
-from gangboard.facts.unit_counts import is_formed, missing, succeeded
+from gangboard.facts.unit import Unit
+from gangboard.facts.unit_counts import is_formed
 from gangboard.owners.ray.wire import (
     AUTOSCALED,
     CLUSTER_LABEL,
@@ -84,7 +84,7 @@ def _heads(unit: Unit, cluster: str) -> list[Pod]:
     """Return the heads of a RayCluster that are alive and stay."""
     return [
         pod
-        for pod in unit.facts.pods
+        for pod in unit.gang.pods
         if pod.labels.get(GROUP_LABEL) == HEAD
         and pod.labels.get(CLUSTER_LABEL) == cluster
         and pod.is_live
@@ -102,16 +102,16 @@ def find_refused(unit: Unit) -> Finding | None:
     if cluster is None or failure is None or not failure.is_true:
         return None
     is_of_head = failure.reason == _NO_HEAD
-    if failure.reason not in CREATION_FAILURES or is_formed(unit) or not missing(unit):
+    if failure.reason not in CREATION_FAILURES or is_formed(unit) or not unit.missing:
         return None
     refusal = read_creation_refusal(_as_event(cluster, failure))
-    live = len(unit.current) + succeeded(unit)
+    live = len(unit.current) + unit.succeeded
     exist = f"{out_of(live, unit.wanted, 'pod')} {'exists' if live == 1 else 'exist'}."
     is_behind_head = is_of_head and not is_head(unit) and not unit.group_name
     why = (
         "KubeRay makes them after the head, which it cannot make."
         if is_behind_head
-        else refusal.about("the rest" if live else "them" if missing(unit) > 1 else "it")
+        else refusal.about("the rest" if live else "them" if unit.missing > 1 else "it")
     )
     return unit_finding(
         REFUSED,
@@ -152,7 +152,7 @@ def evidence(unit: Unit) -> tuple[Evidence, ...]:
 
 def cluster_of(unit: Unit) -> Owner | None:
     """Return the RayCluster of a unit; None if it does not exist."""
-    clusters = [cluster for cluster in unit.facts.makers if is_cluster(cluster)]
+    clusters = [cluster for cluster in unit.gang.makers if is_cluster(cluster)]
     if len(clusters) < 2:
         return clusters[0] if clusters else None
     named = {pod.labels.get(CLUSTER_LABEL, "") for pod in unit.pods}
@@ -176,7 +176,7 @@ def find_not_ganged(unit: Unit) -> Finding | None:
     The stock scheduler's pods only: for any other KubeRay makes groups of another API, or its scheduler does.
     """
     request = unit.owner.gang_request
-    if request is None or request.api != GANG_LABEL or unit.facts.groups_unobserved:
+    if request is None or request.api != GANG_LABEL or unit.gang.cluster.groups_unobserved:
         return None
     pods = [pod for pod in unit.current if not pod.group_name]
     if not pods or any(pod.scheduler_name != STOCK_SCHEDULER for pod in pods):
@@ -185,7 +185,7 @@ def find_not_ganged(unit: Unit) -> Finding | None:
     if not why:
         return None
     ref, number = unit.owner.meta.ref, len(pods)
-    served = unit.facts.gang_api_version or "none"
+    served = unit.gang.cluster.gang_api_version or "none"
     return unit_finding(
         NOT_GANGED,
         unit,
@@ -205,10 +205,10 @@ def _why(unit: Unit) -> str:
     cluster = cluster_of(unit) or unit.owner
     if AUTOSCALED in cluster.detail:
         return "KubeRay makes no group for a RayCluster with the autoscaler"
-    version = unit.facts.kubernetes
-    if version is None or version <= _LAST_WITH_IT or unit.facts.gang_api_version == _SPOKEN:
+    version = unit.gang.cluster.kubernetes
+    if version is None or version <= _LAST_WITH_IT or unit.gang.cluster.gang_api_version == _SPOKEN:
         return ""
-    served = unit.facts.gang_api_version
+    served = unit.gang.cluster.gang_api_version
     return f"KubeRay needs scheduling.k8s.io/{_SPOKEN}, and this cluster serves {served or 'no PodGroups'}"
 
 

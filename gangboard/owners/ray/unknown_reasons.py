@@ -11,8 +11,8 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.text import label, out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
-from gangboard.facts.unit_counts import is_formed, is_full, missing, succeeded
+from gangboard.facts.unit import Unit
+from gangboard.facts.unit_counts import is_formed
 from gangboard.owners.ray.reasons import CREATION_FAILURES, cluster_of
 from gangboard.plugins.rule import UnitRule
 
@@ -31,9 +31,9 @@ def find_failure(unit: Unit) -> Finding | None:
     failure = find_condition(cluster.conditions, "ReplicaFailure") if cluster is not None else None
     if cluster is None or failure is None or not failure.is_true:
         return None
-    if failure.reason in CREATION_FAILURES or is_formed(unit) or not missing(unit):
+    if failure.reason in CREATION_FAILURES or is_formed(unit) or not unit.missing:
         return None
-    live = len(unit.current) + succeeded(unit)
+    live = len(unit.current) + unit.succeeded
     exist = f"{out_of(live, unit.wanted, 'pod')} {'exists' if live == 1 else 'exist'}"
     text = _text(failure)
     return unit_finding(
@@ -50,12 +50,12 @@ def find_failure(unit: Unit) -> Finding | None:
 
 def find_unmade(unit: Unit) -> Finding | None:
     """Return a finding while pods are missing and its object is not ready for an unknown reason."""
-    return _find(UNMADE, unit) if missing(unit) else None
+    return _find(UNMADE, unit) if unit.missing else None
 
 
 def find_unready(unit: Unit) -> Finding | None:
     """Return a finding while pods are not ready and its object is not ready for an unknown reason."""
-    return None if missing(unit) or is_full(unit) else _find(UNREADY, unit)
+    return None if unit.missing or unit.is_full else _find(UNREADY, unit)
 
 
 def _find(rule: UnitRule, unit: Unit) -> Finding | None:
@@ -69,7 +69,7 @@ def _find(rule: UnitRule, unit: Unit) -> Finding | None:
         rule,
         unit,
         sentence(f"{begun}: {_text(condition)}"),
-        health=Health.DEGRADED if unit.facts.ready else None,
+        health=Health.DEGRADED if unit.gang.ready else None,
         evidence=(Evidence(f"{condition.type}: {condition.reason}", condition.message, ref),),
         since=condition.since,
         named=False,

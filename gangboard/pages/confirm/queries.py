@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from gangboard.domain.action import ActionContext, ActionTarget, Verb
+from gangboard.domain.action import ActionTarget, Verb
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Owner
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.text import label, names
 from gangboard.domain.verdict import MemberState
+from gangboard.facts.gang import Gang as GangModel
 from gangboard.pages.confirm.rows import ActionTotals, SelectionRow
 from gangboard.policy.selection import Selection, of_selection
 from gangboard.readmodels.action_offers import gang_offers, no_right, owner_subject
@@ -20,7 +21,7 @@ from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
-from gangboard.store.action_context import action_models, find_gangs, read_action_context
+from gangboard.store.gang_objects import action_models, find_gangs, read_gang
 from gangboard.store.gangs import Detail, unpack_detail
 from gangboard.store.levers import read_levers
 from gangboard.store.models import Action, Cluster, Gang
@@ -61,9 +62,7 @@ def judge_selections(
     return tuple(rows)
 
 
-def _gangs(
-    viewer: Viewer, references: Collection[Reference]
-) -> Iterator[tuple[Gang, ActionContext]]:
+def _gangs(viewer: Viewer, references: Collection[Reference]) -> Iterator[tuple[Gang, GangModel]]:
     """Yield each gang that these objects belong to, once, if the viewer may act there."""
     owners = follow(Gang.objects.filter(gone_at=None), references)
     parts = [reference for reference in references if reference not in owners]
@@ -72,7 +71,7 @@ def _gangs(
     for gang in {gang.pk: gang for gang in in_order}.values():
         if no_right(viewer, gang.cluster_id, gang.namespace):
             continue
-        context = read_action_context(gang.cluster_id, gang)
+        context = read_gang(gang.cluster_id, gang)
         if context is not None:
             yield gang, context
 

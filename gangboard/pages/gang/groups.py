@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from gangboard.diagnosis.current_attempt import natural
-from gangboard.diagnosis.object_links import COMPOSITE
+from gangboard.domain.text import natural
 from gangboard.domain.verdict import JobState, MemberState
+from gangboard.facts.workload_entries import COMPOSITE
 from gangboard.pages.core.rows import shown
 from gangboard.readmodels.groups import GroupRow
 from gangboard.readmodels.printable import printable

@@ -61,7 +61,7 @@ from gangboard.readmodels.redaction import Redactor
 from gangboard.readmodels.state_labels import face_of, past_sentence
 from gangboard.readmodels.waits import TypicalWait
 from gangboard.store.access import Viewer
-from gangboard.store.action_context import read_maker
+from gangboard.store.gang_objects import read_maker
 from gangboard.store.gang_search import has_name
 from gangboard.store.gangs import Detail, unpack_detail
 from gangboard.store.models import Gang

@@ -13,7 +13,7 @@ from gangboard.domain.capacity import PlacementRequest, PodSet
 from gangboard.domain.placement_result import Constraint
 from gangboard.domain.pod_constraints import Taint, Toleration
 from gangboard.domain.text import names
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.advice.change_methods import V1_36, ChangedObject, change_method
 from gangboard.placement.advice.labels import mend_sources, select_another
 from gangboard.placement.advice.size import job_of, most_that_fit, so_many
@@ -64,7 +64,7 @@ def tolerate(what_if: WhatIf) -> Iterator[Advice]:
         if not what_if.frees(closed, request):
             continue
         method = change_method(
-            AdviceKind.TOLERATE, _changed_object(what_if), what_if.unit.facts.kubernetes
+            AdviceKind.TOLERATE, _changed_object(what_if), what_if.unit.gang.cluster.kubernetes
         )
         nodes = "1 node" if count == 1 else f"{count} nodes"
         yield Advice(
@@ -91,7 +91,7 @@ def _others_wait(unit: Unit) -> bool:
     own_uids = {pod.meta.ref.uid for pod in unit.pods}
     return any(
         pod.is_live and not pod.is_placed and pod.meta.ref.uid not in own_uids
-        for pod in unit.facts.pods
+        for pod in unit.gang.pods
     )
 
 
@@ -141,7 +141,9 @@ def drop_topology(what_if: WhatIf) -> Iterator[Advice]:
     if not what_if.frees(request=free_of_it):
         return
     changed_object = ChangedObject.GANG_JOB if what_if.unit.jobs else ChangedObject.POD_GROUP
-    method = change_method(AdviceKind.DROP_TOPOLOGY, changed_object, what_if.unit.facts.kubernetes)
+    method = change_method(
+        AdviceKind.DROP_TOPOLOGY, changed_object, what_if.unit.gang.cluster.kubernetes
+    )
     keys = names(what_if.request.topology_keys)
     yield Advice(
         AdviceKind.DROP_TOPOLOGY,
@@ -159,7 +161,7 @@ def opt_out(what_if: WhatIf) -> Iterator[Advice]:
     unit = what_if.unit
     if what_if.request.quorum is None:
         return
-    if unit.facts.kubernetes != V1_36 or unit.group is None or len(unit.jobs) != 1:
+    if unit.gang.cluster.kubernetes != V1_36 or unit.group is None or len(unit.jobs) != 1:
         return
     job = job_of(what_if, unit.group)
     if job is None or job.gang_request is not None or not what_if.is_one_shape:
@@ -168,7 +170,7 @@ def opt_out(what_if: WhatIf) -> Iterator[Advice]:
     if fitting < 1:
         return
     method = change_method(
-        AdviceKind.OPT_OUT, ChangedObject.UNASKED_GANG_JOB, unit.facts.kubernetes
+        AdviceKind.OPT_OUT, ChangedObject.UNASKED_GANG_JOB, unit.gang.cluster.kubernetes
     )
     yield Advice(
         AdviceKind.OPT_OUT,
@@ -185,7 +187,7 @@ def opt_out(what_if: WhatIf) -> Iterator[Advice]:
 
 def _changed_object(what_if: WhatIf) -> ChangedObject:
     unit = what_if.unit
-    if unit.facts.traits.parts:
+    if unit.gang.traits.parts:
         return ChangedObject.OF_PARTS
     if unit.jobs:
         return ChangedObject.GANG_JOB if unit.quorum is not None else ChangedObject.JOB

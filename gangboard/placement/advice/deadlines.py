@@ -49,7 +49,7 @@ class Deletions:
 
 def deletions(what_if: WhatIf) -> Deletions | None:
     """Return the pods that are being deleted, if they hold room that members could use."""
-    expected = expected_terminations_of(what_if.unit.facts.room, what_if.snapshot)
+    expected = expected_terminations_of(what_if.unit.gang.cluster.room, what_if.snapshot)
     if not expected.all:
         return None
     going = expected.to_come(what_if.unit.now, what_if.own_uid, deleted=True)
@@ -144,7 +144,7 @@ def _refs(names: Sequence[str]) -> tuple[ObjectRef, ...]:
 
 def wait_for_end(what_if: WhatIf) -> Iterator[Advice]:
     """Name the pods whose deadlines come first, where their end is enough."""
-    expected = expected_terminations_of(what_if.unit.facts.room, what_if.snapshot)
+    expected = expected_terminations_of(what_if.unit.gang.cluster.room, what_if.snapshot)
     if not expected.all:
         return
     held = expected.held(what_if.deciding, what_if.candidate_nodes)

@@ -48,7 +48,7 @@ def select_another(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[A
         values = [value for value, request in tried.items() if _fits_when_empty(what_if, request)]
     if not values:
         return
-    method = change_method(AdviceKind.SELECT, changed_object, what_if.unit.facts.kubernetes)
+    method = change_method(AdviceKind.SELECT, changed_object, what_if.unit.gang.cluster.kubernetes)
     offered = listed([f"{label_value.key}={value}" for value in values[:_SHOWN]]).replace(
         " and ", " or "
     )
@@ -93,7 +93,9 @@ def mend_sources(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[Adv
     dropped = listed([f"{key}={value}" for key, value in sorted(selected) if key in own_keys])
     it = "it" if len(own_keys) == 1 else "them"
     if then := _then_without(what_if, own_keys):
-        method = change_method(AdviceKind.SELECT, changed_object, what_if.unit.facts.kubernetes)
+        method = change_method(
+            AdviceKind.SELECT, changed_object, what_if.unit.gang.cluster.kubernetes
+        )
         text = (
             f"Remove {dropped} from the node selector of {label(what_if.unit.owner.meta.ref)}, as no node "
             f"with {added_text} has {it}: {then}"

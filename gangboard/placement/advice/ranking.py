@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from gangboard.domain.advice import Advice, Harm, harm_of
 from gangboard.domain.placement_result import Constraint, PlacementCause
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.advice.constraints import drop_topology, opt_out, select, tolerate
 from gangboard.placement.advice.deadlines import (
     counting_on,

@@ -11,7 +11,7 @@ from gangboard.domain.owner import Owner, Role
 from gangboard.domain.placement_result import When
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import label, names
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.placement.advice.what_if import WhatIf
 from gangboard.placement.advice.wording import fit_when, marked, sized
@@ -43,13 +43,15 @@ def lower_size_of_parts(what_if: WhatIf) -> Iterator[Advice]:
     if not size:
         return
     before = role.replicas if of_jobs else role.pods
-    method = change_method(AdviceKind.SIZE, ChangedObject.OF_PARTS, what_if.unit.facts.kubernetes)
+    method = change_method(
+        AdviceKind.SIZE, ChangedObject.OF_PARTS, what_if.unit.gang.cluster.kubernetes
+    )
     fields = ("replicas",) if of_jobs else sized(recreated.job)
     each = "" if of_jobs or role.replicas == 1 else " of each Job"
     yield Advice(
         AdviceKind.SIZE,
         marked(
-            f"Lower the {names(fields)} of {what_if.unit.facts.traits.parts}[{role.name}] of "
+            f"Lower the {names(fields)} of {what_if.unit.gang.traits.parts}[{role.name}] of "
             f"{label(what_if.unit.owner.meta.ref)} from {before} to {size}: that many{each} "
             f"{fit_when(when, now)}",
             method,
@@ -98,7 +100,7 @@ class _Recreated:
         unit = replace(
             self.what_if.unit,
             pods=(*self.others, *kept_pods),
-            jobs=self.what_if.unit.facts.jobs,
+            jobs=self.what_if.unit.gang.jobs,
             group=None,
             quorum=None,
         )
@@ -109,7 +111,7 @@ class _Recreated:
 def _recreated(what_if: WhatIf) -> _Recreated | None:
     """Return the owner as it is when it was made anew; None where that cannot be told."""
     unit = what_if.unit
-    facts, job = unit.facts, _job_that_waits(unit)
+    gang, job = unit.gang, _job_that_waits(unit)
     if job is None:
         return None
     role = next((role for role in unit.owner.roles if role.name == job.role_name), None)
@@ -122,7 +124,7 @@ def _recreated(what_if: WhatIf) -> _Recreated | None:
         for pod in role_pods
     ):
         return None
-    changed = _without(what_if, facts.pods)
+    changed = _without(what_if, gang.pods)
     if changed is None:
         return None
     jobs: dict[str, list[Pod]] = {}
@@ -144,31 +146,31 @@ def _job_that_waits(unit: Unit) -> Owner | None:
 
 def _is_plain(unit: Unit, role: Role) -> bool:
     """Whether only the owner's controller and user decide its size and the quorums of its Jobs."""
-    facts, owner = unit.facts, unit.owner
-    makers = {job.meta.ref.uid for job in facts.jobs}
+    gang, owner = unit.gang, unit.owner
+    makers = {job.meta.ref.uid for job in gang.jobs}
     unasked = all(
         group.entry is None
         and group.meta.controller is not None
         and group.meta.controller.uid in makers
         and not group.topology_keys
-        for group in facts.groups
+        for group in gang.groups
     )
-    asks = any(job.gang_request is not None for job in (owner, *facts.jobs))
+    asks = any(job.gang_request is not None for job in (owner, *gang.jobs))
     is_known = unit.quorum is None or unit.quorum == role.pods
     if unit.group is None and unit.group_name:
         is_known = False
     is_managed = owner.meta.controller is not None or owner.managed_by or owner.restarting
-    return unasked and not asks and is_known and not is_managed and not facts.foreign_pods
+    return unasked and not asks and is_known and not is_managed and not gang.foreign_pods
 
 
 def _pods_by_role(unit: Unit) -> Mapping[str, Sequence[Pod]] | None:
     """Return the pods of each role. None: the owner does not have exactly the pods that it asks for."""
-    facts = unit.facts
-    if len(facts.pods) * len(facts.jobs) > MOST_WORK or any(map(_has_worked, facts.jobs)):
+    gang = unit.gang
+    if len(gang.pods) * len(gang.jobs) > MOST_WORK or any(map(_has_worked, gang.jobs)):
         return None
-    role_of = {job.meta.ref.uid: job.role_name for job in facts.jobs}
+    role_of = {job.meta.ref.uid: job.role_name for job in gang.jobs}
     by_role: dict[str, list[Pod]] = {role.name: [] for role in unit.owner.roles}
-    for pod in facts.pods:
+    for pod in gang.pods:
         maker = pod.meta.controller
         name = role_of.get(maker.uid, "") if maker is not None else ""
         if name not in by_role or not pod.is_live or pod.is_terminating or pod.gates:

@@ -11,7 +11,7 @@ from gangboard.domain.owner import Owner, Role
 from gangboard.domain.placement_result import When
 from gangboard.domain.text import label, names
 from gangboard.facts.copied_commands import patch_command
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.placement.advice.replicated_jobs import lower_size_of_parts
 from gangboard.placement.advice.what_if import WhatIf
@@ -41,7 +41,7 @@ def lower_quorum(what_if: WhatIf) -> Iterator[Advice]:
     quorum = placed + fitting
     if changed_object is None or fitting < 1 or quorum >= unit.quorum:
         return
-    method = change_method(AdviceKind.QUORUM, changed_object, unit.facts.kubernetes)
+    method = change_method(AdviceKind.QUORUM, changed_object, unit.gang.cluster.kubernetes)
     changed_ref = (unit.jobs[0] if changed_object is ChangedObject.GANG_JOB else group).meta.ref
     result = so_many(fitting, when, now)
     if fitting < most:
@@ -67,7 +67,7 @@ def _command(
     """Return the command that sets these fields of an object in place; empty where there is none."""
     if method is not ChangeMethod.IN_PLACE:
         return ()
-    traits = what_if.unit.facts.traits_of(ref)
+    traits = what_if.unit.gang.traits_of(ref)
     return patch_command(traits, ref, dict.fromkeys(fields, number))
 
 
@@ -107,7 +107,7 @@ def _who_sets_quorum(what_if: WhatIf, group: Group) -> ChangedObject | None:
     """Return where the number stands or could; None where only the size of a Job decides it."""
     controller = group.meta.controller
     if controller is None or controller.kind == "Workload":
-        is_135 = what_if.unit.facts.gang_api_version == "v1alpha1"
+        is_135 = what_if.unit.gang.cluster.gang_api_version == "v1alpha1"
         return ChangedObject.WORKLOAD if is_135 else ChangedObject.POD_GROUP
     if _role_with_quorum(what_if.unit) is not None:
         return ChangedObject.ROLE
@@ -132,7 +132,7 @@ def lower_size(what_if: WhatIf) -> Iterator[Advice]:
     unit = what_if.unit
     if not what_if.is_one_shape or unit.foreign_pods:
         return
-    if unit.facts.traits.parts:
+    if unit.gang.traits.parts:
         yield from lower_size_of_parts(what_if)
         return
     if len(unit.jobs) != 1:
@@ -145,7 +145,7 @@ def lower_size(what_if: WhatIf) -> Iterator[Advice]:
     size = len(unit.placed) + most
     if size < 1 or size >= (job.parallelism or 0) or not _keeps_its_pods(what_if, job, size):
         return
-    method = change_method(AdviceKind.SIZE, changed_object, unit.facts.kubernetes)
+    method = change_method(AdviceKind.SIZE, changed_object, unit.gang.cluster.kubernetes)
     fields = sized(job)
     if job.gang_request is not None and job.gang_request.quorum and not job.gang_request.derived:
         # The API server refuses a minCount above parallelism, and takes both in one change.
@@ -168,7 +168,7 @@ def _who_is_resized(what_if: WhatIf, job: Owner) -> ChangedObject | None:
     unit, group, maker = what_if.unit, what_if.unit.group, job.meta.controller
     if job.meta.ref.uid != what_if.own_uid or job.managed_by or job.delegated_template:
         return None
-    if maker is not None and not unit.facts.traits_of(maker).makes_gangs:
+    if maker is not None and not unit.gang.traits_of(maker).makes_gangs:
         return None
     if unit.quorum is None:
         return ChangedObject.JOB if group is not None or not unit.group_name else None

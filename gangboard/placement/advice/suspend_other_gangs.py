@@ -47,7 +47,7 @@ def _suspend(what_if: WhatIf, kind: AdviceKind) -> Iterator[Advice]:
     """Name gangs of lower or equal priority: lower priorities first, then those that run shorter."""
     if what_if.assessment.empty.answer is not FitAnswer.YES:
         return
-    running = running_gangs_of(what_if.unit.facts.room, what_if.snapshot)
+    running = running_gangs_of(what_if.unit.gang.cluster.room, what_if.snapshot)
     allowed = _allowed(what_if, running)
     if kind is AdviceKind.SUSPEND_BROKEN:
         allowed = allowed & ~running.are_whole

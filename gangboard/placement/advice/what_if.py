@@ -10,7 +10,7 @@ import numpy as np
 
 from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
 from gangboard.domain.placement_result import Assessment, Fit, FitAnswer, PlacementCause, When
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import wanted
 from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import FeasibleNodes, feasible_nodes_of

@@ -10,7 +10,7 @@ from gangboard.domain.capacity import Shape
 from gangboard.domain.placement_result import ShapeFit, When
 from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.domain.text import count
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.anti_affinity import values_with_room
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for

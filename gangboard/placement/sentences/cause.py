@@ -12,7 +12,6 @@ from gangboard.domain.placement_result import (
     When,
 )
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
 from gangboard.facts.retry import is_refused_since, retry_due
 from gangboard.facts.scheduler_text import (
     group_refusal,
@@ -20,6 +19,7 @@ from gangboard.facts.scheduler_text import (
     node_reasons,
     scheduler_messages,
 )
+from gangboard.facts.unit import Unit
 from gangboard.placement.assess import relaxed
 from gangboard.placement.devices import without_devices
 from gangboard.placement.fits import fits

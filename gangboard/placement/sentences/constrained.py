@@ -12,7 +12,7 @@ from gangboard.domain.placement_result import Assessment, Constraint, FitAnswer,
 from gangboard.domain.pod_constraints import HOSTNAME, Spread
 from gangboard.domain.text import is_or_are, listed, names, out_of
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.joint_topology_spread import most_by_all, several_of

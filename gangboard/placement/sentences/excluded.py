@@ -11,13 +11,13 @@ from gangboard.domain.placement_result import Assessment, Excluded, Filter, Shap
 from gangboard.domain.suspension import FieldWriter
 from gangboard.domain.text import count, listed, names
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
 from gangboard.facts.node_label_sources import (
     added_labels,
     sources_evidence,
     sources_text,
 )
 from gangboard.facts.suspensions import author_of, writers_words
+from gangboard.facts.unit import Unit
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.sentences.anti_affinity import shared
@@ -44,7 +44,7 @@ def homeless(shapes: Sequence[ShapeFit]) -> ShapeFit | None:
 
 def code_of_excluded(unit: Unit, shapes: Sequence[ShapeFit]) -> str:
     """Return the code: that of the owner's requirements first, then of the filter that excludes most nodes."""
-    if not unit.facts.room.nodes:
+    if not unit.gang.cluster.room.nodes:
         return "no-nodes"
     shape = homeless(shapes)
     if shape is None:

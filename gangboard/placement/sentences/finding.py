@@ -12,7 +12,6 @@ from gangboard.domain.objects import node_ref
 from gangboard.domain.placement_result import Assessment, ShapeFit, Total
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import newest_creation
 from gangboard.facts.node_claim_nominations import nominations
 from gangboard.facts.preemption import never_preempts
@@ -24,6 +23,7 @@ from gangboard.facts.scheduler_text import (
     scheduler_messages,
 )
 from gangboard.facts.state_since import waits_since
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import lacks_room
 from gangboard.placement.advice.ranking import advise
 from gangboard.placement.amounts import bare
@@ -186,7 +186,7 @@ def _claims(unit: Unit) -> Iterator[Evidence]:
     claims = nominations(unit)
     for advice in claims[:_SHOWN_CLAIMS]:
         yield from advice.evidence
-    why = unit.facts.autoscaling.why
+    why = unit.gang.cluster.autoscaling.why
     if claims and why:
         yield Evidence("NodeClaims", f"{why}: only Karpenter's events tell whether a node comes")
 
@@ -195,7 +195,7 @@ def _requests(unit: Unit) -> Iterator[Evidence]:
     """Yield the messages of the ProvisioningRequests that waiting pods consume."""
     for provision in provisions(unit):
         yield Evidence(f"ProvisioningRequest {provision.request}", provision.text, provision.ref)
-    why = unit.facts.autoscaling.why_no_requests
+    why = unit.gang.cluster.autoscaling.why_no_requests
     if why and any(pod.provisioning_request for pod in unit.unplaced):
         yield Evidence("ProvisioningRequests", why)
 

@@ -10,7 +10,7 @@ import numpy as np
 from gangboard.domain.capacity import PODS
 from gangboard.domain.placement_result import Assessment, Filter, PlacementCause, ShapeFit, When
 from gangboard.domain.text import count, is_or_are, listed
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import amount_of, amounts_of, bare, wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.pod_claims import OF_VOLUMES
 from gangboard.domain.text import count, names, plural
-from gangboard.facts.gang import Unit
 from gangboard.facts.scheduler_text import (
     LONGEST_KEPT,
     clean,
     node_reasons,
 )
+from gangboard.facts.unit import Unit
 from gangboard.placement.sentences.wording import PlacementReason
 
 VOLUME, CLAIM = "volume-unavailable", "claim-unavailable"

@@ -11,7 +11,7 @@ from gangboard.domain.objects import Condition, node_ref
 from gangboard.domain.placement_result import Filter, ShapeFit
 from gangboard.domain.text import listed
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import amount_of, bare, wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for

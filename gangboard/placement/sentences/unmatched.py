@@ -10,7 +10,7 @@ from gangboard.domain.pod_constraints import PodTerm, Requirement, Toleration
 from gangboard.domain.resources import is_gpu
 from gangboard.domain.text import listed, names
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import amount_of, amounts_of, bare, wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for

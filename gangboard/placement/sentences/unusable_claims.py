@@ -14,8 +14,8 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import OF_VOLUMES, ClaimName, ClaimProblem, UnusableClaim
 from gangboard.domain.text import count, names, plural
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
 from gangboard.facts.scheduler_text import group_refusal, has_rejected_pods
+from gangboard.facts.unit import Unit
 from gangboard.placement.sentences.scheduler_message import CLAIM, VOLUME, together
 from gangboard.placement.sentences.wording import PlacementReason
 
@@ -57,7 +57,7 @@ _Named = Mapping[ClaimName, Sequence[Pod]]
 
 def unusable_claims(unit: Unit) -> PlacementReason | None:
     """Return which claims keep members from being placed: of several problems one that stays."""
-    if not unit.facts.claims:
+    if not unit.gang.claims:
         return None
     unusable = _named(unit)
     if not unusable:
@@ -85,7 +85,7 @@ def _named(unit: Unit) -> dict[tuple[str, ClaimProblem], dict[ClaimName, list[Po
     No pod is held back for a volume before it is tried: where no scheduler has said a word, something
     else is the matter.
     """
-    unusable = unit.facts.claims
+    unusable = unit.gang.claims
     is_tried = has_rejected_pods(unit) or group_refusal(unit) is not None
     named: dict[tuple[str, ClaimProblem], dict[ClaimName, list[Pod]]] = defaultdict(dict)
     for pod in unit.unplaced:
@@ -109,13 +109,13 @@ def _message(unit: Unit, code: str, problem: ClaimProblem, kind: str, named: _Na
     return (single_text if single else several).format(
         kind=kind,
         names=names(sorted(name for _, _, name in named)),
-        volume=unit.facts.claims[next(iter(named))].volume,
+        volume=unit.gang.claims[next(iter(named))].volume,
     )
 
 
 def _evidence(unit: Unit, named: _Named) -> Iterator[Evidence]:
     """Yield the problem of each claim. The source is the claim, or a pod that names a missing claim."""
     for name in sorted(named)[:_SHOWN]:
-        claim: UnusableClaim = unit.facts.claims[name]
+        claim: UnusableClaim = unit.gang.claims[name]
         source = claim.meta.ref if claim.meta is not None else named[name][0].meta.ref
         yield Evidence(f"{name[0]} {name[2]}", claim.problem.value, source)

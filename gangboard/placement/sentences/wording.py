@@ -10,7 +10,7 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.placement_result import Assessment, ShapeFit, When
 from gangboard.domain.text import count, names, plural
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import amount_of, bare, is_bytes
 from gangboard.placement.anti_affinity import is_anti_affinity_unsupported
 from gangboard.placement.feasible_nodes import feasible_nodes_of

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from gangboard.domain.owner import Owner
 from gangboard.domain.traits import QueueTraits, QueueWords
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.queue_system import QueueSystem
 from gangboard.queues.kueue.activation import WorkloadActive
@@ -58,17 +58,17 @@ class Kueue(QueueSystem):
             "its pods are lost then."
         )
 
-    def job_reactions(self, gang: GangIndex) -> tuple[str, ...]:
+    def job_reactions(self, gang: Gang) -> tuple[str, ...]:
         """Return what happens to the quota of the Job."""
-        if gang.is_admitted:
+        if gang.queue.may_run:
             return ("Its quota in Kueue stays reserved.",)
         return (f"Kueue reserves quota for its pods all the same when it admits {gang.name}.",)
 
-    def job_warnings(self, gang: GangIndex, job: Owner, lever: Lever) -> tuple[str, ...]:
+    def job_warnings(self, gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
         """Warn that Kueue may resume a stopped Job, or evict its whole owner."""
-        if gang.is_queued and lever.counts_as_ready:
+        if gang.queue.is_managed and lever.counts_as_ready:
             return ("Kueue goes on counting it as ready: waitForPodsReady does not notice it.",)
-        if gang.is_queued:
+        if gang.queue.is_managed:
             return (
                 # By default Kueue v0.19.2 has it on with 30m. It counts pods of a held Job as not ready (observed).
                 f"Kueue evicts the whole of {gang.name} when pods are not ready for longer than its "

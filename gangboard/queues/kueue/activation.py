@@ -15,7 +15,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.queue import GivenUp, QueueEntry
 from gangboard.domain.shell import command
 from gangboard.domain.text import label, quote_ends
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.plugins.lever import Lever
 from gangboard.policy.decision import (
     Decision,
@@ -53,22 +53,20 @@ class WorkloadActive(Lever):
     done = "Deactivated"
     writes = _FIELD
 
-    def decide(
-        self, gang: GangIndex, subject: Owner, desired: DesiredAction
-    ) -> Decision | PlanRefusal:
+    def decide(self, gang: Gang, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
         """Return a patch of each Workload of the owner."""
-        if not gang.entries:
+        if not gang.queue.entries:
             return PlanRefusal(
-                f"{gang.name} is in queue {gang.queue} of Kueue, which undoes a change of "
+                f"{gang.name} is in queue {gang.queue.queue} of Kueue, which undoes a change of "
                 "spec.suspend, and no Workload of Kueue is known for it: it is not made yet, or may not "
                 "be read."
             )
         active = desired.verb is Verb.RESUME
-        for entry in gang.entries if active else ():
+        for entry in gang.queue.entries if active else ():
             over = given_up(entry.meta, entry.conditions, active=entry.active)
             if over is not None:
                 return _never_queued(entry, over)
-        changed = tuple(entry for entry in gang.entries if entry.active is not active)
+        changed = tuple(entry for entry in gang.queue.entries if entry.active is not active)
         if not changed:
             return nothing_to_do(_state(gang, active=active))
         for entry in changed:
@@ -84,13 +82,13 @@ class WorkloadActive(Lever):
         )
 
 
-def _patch(gang: GangIndex, entry: QueueEntry, *, active: bool) -> Step:
+def _patch(gang: Gang, entry: QueueEntry, *, active: bool) -> Step:
     """Return a JSON patch of `spec.active` of a Workload.
 
     The generation is tested instead of the value, because `active` may be absent, which means true.
     """
     ref = entry.meta.ref
-    version = gang.context.api_versions.get(_WORKLOADS) or entry.meta.api_version
+    version = gang.cluster.api_versions.get(_WORKLOADS) or entry.meta.api_version
     return Step(
         StepKind.PATCH,
         f"{'Activate' if active else 'Deactivate'} {label(ref)} of Kueue",
@@ -101,12 +99,12 @@ def _patch(gang: GangIndex, entry: QueueEntry, *, active: bool) -> Step:
     )
 
 
-def _state(gang: GangIndex, *, active: bool) -> str:
+def _state(gang: Gang, *, active: bool) -> str:
     if not active:
         return f"{gang.name} is deactivated in Kueue already"
-    if gang.is_admitted and not gang.owner.suspended:
+    if gang.queue.may_run and not gang.owner.suspended:
         return f"{gang.name} is not suspended"
-    place = f" in queue {gang.queue}" if gang.queue else ""
+    place = f" in queue {gang.queue.queue}" if gang.queue.queue else ""
     return f"{gang.name} is active in Kueue and waits{place}"
 
 
@@ -114,9 +112,9 @@ def _fields(entries: tuple[QueueEntry, ...], *, active: bool) -> dict[str, str]:
     return {f"{label(entry.meta.ref)} spec.active": shown(active) for entry in entries}
 
 
-def _deactivated(gang: GangIndex) -> tuple[str, ...]:
+def _deactivated(gang: Gang) -> tuple[str, ...]:
     """Return what Kueue does when the Workload of an owner is deactivated."""
-    if not gang.is_admitted:
+    if not gang.queue.may_run:
         return (
             f"Kueue takes {gang.name} out of {_queue(gang)} until it is resumed; it has no pods "
             "to lose.",
@@ -128,7 +126,7 @@ def _deactivated(gang: GangIndex) -> tuple[str, ...]:
     )
 
 
-def _activated(gang: GangIndex) -> tuple[str, ...]:
+def _activated(gang: Gang) -> tuple[str, ...]:
     """Return what Kueue does when the Workload of an owner is activated again."""
     return (
         f"Kueue puts {gang.name} back into {_queue(gang)}: it may have to wait, and its pods may "
@@ -136,8 +134,8 @@ def _activated(gang: GangIndex) -> tuple[str, ...]:
     )
 
 
-def _queue(gang: GangIndex) -> str:
-    return f"queue {gang.queue}" if gang.queue else "its queue"
+def _queue(gang: Gang) -> str:
+    return f"queue {gang.queue.queue}" if gang.queue.queue else "its queue"
 
 
 def _never_queued(entry: QueueEntry, over: GivenUp) -> PlanRefusal:

@@ -17,67 +17,67 @@ from gangboard.domain.text import is_or_are, label, names, pods_left
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempt_history import latest
 from gangboard.facts.findings import gang_finding
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
 from gangboard.plugins.rule import GangRule
 
 _STUCK = timedelta(minutes=2)
 """Kubelets and controllers that are busy are late; later than this something is in the way."""
 
 
-def find(facts: GangFacts) -> Finding | None:
+def find(gang: Gang) -> Finding | None:
     """Return a finding while the gang goes; `blocked` when what should be gone is still there."""
-    leaving = tuple(pod for pod in facts.pods if pod.is_terminating)
-    if not _goes(facts, leaving):
+    leaving = tuple([pod for pod in gang.pods if pod.meta.deleting_since is not None])
+    if not _goes(gang, leaving):
         return None
-    owner = facts.owner.meta
+    owner = gang.owner.meta
     last = latest((owner.deleting_since, *(pod.meta.deleting_since for pod in leaving)))
     due = last + _STUCK if last is not None else None
-    is_stuck = due is not None and due <= facts.now
-    silent = _silent_nodes(facts, leaving)
+    is_stuck = due is not None and due <= gang.now
+    silent = _silent_nodes(gang, leaving)
     return gang_finding(
         RULE,
         Health.BLOCKED if is_stuck else Health.SUSPENDED,
-        _message(facts, silent, is_stuck=is_stuck),
-        advice=(_advice(facts, leaving, silent),) if is_stuck else (),
-        evidence=_evidence(facts, leaving, silent),
-        since=_since(facts, leaving),
+        _message(gang, silent, is_stuck=is_stuck),
+        advice=(_advice(gang, leaving, silent),) if is_stuck else (),
+        evidence=_evidence(gang, leaving, silent),
+        since=_since(gang, leaving),
         recheck_at=None if is_stuck else due,
     )
 
 
-def _goes(facts: GangFacts, leaving: tuple[Pod, ...]) -> bool:
+def _goes(gang: Gang, leaving: tuple[Pod, ...]) -> bool:
     """Whether the gang as a whole is on its way out.
 
     A Job makes new pods for those that go as long as it is not deleted itself. Nobody is known to
     do so for a bare pod or group: there the pods tell.
     """
-    is_deleted = facts.owner.meta.deleting_since is not None
-    groups = {group.meta.ref.uid for group in (*facts.groups, *facts.workloads)}
-    if facts.owner.meta.ref.uid not in groups | {pod.meta.ref.uid for pod in facts.pods}:
+    is_deleted = gang.owner.meta.deleting_since is not None
+    groups = {group.meta.ref.uid for group in (*gang.groups, *gang.workloads)}
+    if gang.owner.meta.ref.uid not in groups | {pod.meta.ref.uid for pod in gang.pods}:
         return is_deleted
-    stays = any(
-        pod.is_live and not pod.is_terminating for pod in (*facts.pods, *facts.foreign_pods)
-    )
+    stays = any(pod.is_live and not pod.is_terminating for pod in (*gang.pods, *gang.foreign_pods))
     return not stays and (is_deleted or bool(leaving))
 
 
-def _silent_nodes(facts: GangFacts, leaving: tuple[Pod, ...]) -> tuple[Node, ...]:
+def _silent_nodes(gang: Gang, leaving: tuple[Pod, ...]) -> tuple[Node, ...]:
     """Return the nodes that are not ready and have pods that are to go, by name."""
-    if not facts.nodes_known:
+    if not gang.cluster.nodes_known:
         return ()
-    found = {pod.node for pod in leaving if pod.node in facts.nodes}
-    return tuple(facts.nodes[name] for name in sorted(found) if not facts.nodes[name].is_ready)
+    found = {pod.node for pod in leaving if pod.node in gang.cluster.nodes}
+    return tuple(
+        gang.cluster.nodes[name] for name in sorted(found) if not gang.cluster.nodes[name].is_ready
+    )
 
 
-def _message(facts: GangFacts, silent: tuple[Node, ...], *, is_stuck: bool) -> str:
-    owner = facts.owner.meta
+def _message(gang: Gang, silent: tuple[Node, ...], *, is_stuck: bool) -> str:
+    owner = gang.owner.meta
     what = f"{label(owner.ref)} is"
     if owner.deleting_since is None:
         what = f"All pods of {label(owner.ref)} are"
     text = f"{what} being deleted"
     if is_stuck:
         text = f"{text} and should be gone"
-    left = "" if _is_pod(facts) else pods_left(facts.pods)
+    left = "" if _is_pod(gang) else pods_left(gang.pods)
     text = f"{text}; {left}." if left else f"{text}."
     if not silent:
         return text
@@ -85,15 +85,15 @@ def _message(facts: GangFacts, silent: tuple[Node, ...], *, is_stuck: bool) -> s
     return f"{text} {noun} {_named(silent)} {is_or_are(len(silent))} NotReady."
 
 
-def _is_pod(facts: GangFacts) -> bool:
-    return facts.owner.meta.ref.kind == "Pod"
+def _is_pod(gang: Gang) -> bool:
+    return gang.owner.meta.ref.kind == "Pod"
 
 
 def _named(nodes: tuple[Node, ...]) -> str:
     return names(node.meta.ref.name for node in nodes)
 
 
-def _advice(facts: GangFacts, leaving: tuple[Pod, ...], silent: tuple[Node, ...]) -> str:
+def _advice(gang: Gang, leaving: tuple[Pod, ...], silent: tuple[Node, ...]) -> str:
     """Return what lets it go. The pod garbage collector takes the pods of a node that is gone."""
     if silent:
         noun, it, stays = ("node", "it", "stays") if len(silent) == 1 else ("nodes", "them", "stay")
@@ -107,15 +107,15 @@ def _advice(facts: GangFacts, leaving: tuple[Pod, ...], silent: tuple[Node, ...]
         noun, their = ("pod", "its") if len(leaving) == 1 else ("pods", "their")
         return f"Find what keeps {noun} {listed}: {their} kubelet, or a finalizer (metadata.finalizers)."
     return (
-        f"See which finalizer keeps {label(facts.owner.meta.ref)} (metadata.finalizers): whoever "
+        f"See which finalizer keeps {label(gang.owner.meta.ref)} (metadata.finalizers): whoever "
         "set it has to remove it."
     )
 
 
 def _evidence(
-    facts: GangFacts, leaving: tuple[Pod, ...], silent: tuple[Node, ...]
+    gang: Gang, leaving: tuple[Pod, ...], silent: tuple[Node, ...]
 ) -> tuple[Evidence, ...]:
-    metas = [facts.owner.meta, *(pod.meta for pod in leaving[:3])]
+    metas = [gang.owner.meta, *(pod.meta for pod in leaving[:3])]
     found = {
         meta.ref: Evidence("metadata.deletionTimestamp", meta.deleting_since.isoformat(), meta.ref)
         for meta in metas
@@ -128,10 +128,10 @@ def _evidence(
     return (*found.values(), *ready)
 
 
-def _since(facts: GangFacts, leaving: tuple[Pod, ...]) -> datetime | None:
+def _since(gang: Gang, leaving: tuple[Pod, ...]) -> datetime | None:
     """Return when the deletion was asked for."""
-    if not _is_pod(facts) and facts.owner.meta.deleting_since is not None:
-        return facts.owner.meta.deleting_since
+    if not _is_pod(gang) and gang.owner.meta.deleting_since is not None:
+        return gang.owner.meta.deleting_since
     asked = (pod.deletion_asked_at for pod in leaving)
     return min((at for at in asked if at is not None), default=None)
 

@@ -24,7 +24,7 @@ from gangboard.domain.queue_status import QueueStatus
 from gangboard.domain.text import count, label, names, plural, shorten
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import gang_finding
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
 from gangboard.plugins.rule import GangRule
 
 _LEAST = 5
@@ -55,11 +55,11 @@ class _Conflict:
         return times[-1] + min(_PAUSE, max(_LEAST_QUIET, _PAUSES_OF_QUIET * longest))
 
 
-def find(facts: GangFacts) -> Finding | None:
+def find(gang: Gang) -> Finding | None:
     """Return a finding when two managers go on to undo each other, at the owner or a child Job."""
-    if facts.owner.finish is not None or not facts.suspensions:
+    if gang.owner.finish is not None or not gang.suspensions:
         return None
-    found = [one for one in _conflicts(facts) if facts.now < one.over_at]
+    found = [one for one in _conflicts(gang) if gang.now < one.over_at]
     if not found:
         return None
     alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[_Conflict]] = {}
@@ -69,7 +69,7 @@ def find(facts: GangFacts) -> Finding | None:
         RULE,
         Health.BLOCKED,
         " ".join(map(_sentence, alike.values())),
-        advice=tuple(_advice(facts, conflicts[0]) for conflicts in alike.values()),
+        advice=tuple(_advice(gang, conflicts[0]) for conflicts in alike.values()),
         evidence=tuple(evidence for one in found[:_SHOWN] for evidence in _evidence(one)),
     )
     return replace(
@@ -79,11 +79,11 @@ def find(facts: GangFacts) -> Finding | None:
     )
 
 
-def _conflicts(facts: GangFacts) -> Iterator[_Conflict]:
+def _conflicts(gang: Gang) -> Iterator[_Conflict]:
     """Yield what goes on about the owner and all that it made, in their order, also what is over."""
-    for subject in {one.meta.ref.uid: one for one in (*facts.makers, *facts.jobs)}.values():
+    for subject in {one.meta.ref.uid: one for one in (*gang.makers, *gang.jobs)}.values():
         if subject.finish is None and subject.meta.deleting_since is None:
-            conflict = _read(subject, facts.suspensions.get(subject.meta.ref.uid, ()))
+            conflict = _read(subject, gang.suspensions.get(subject.meta.ref.uid, ()))
             if conflict is not None:
                 yield conflict
 
@@ -137,29 +137,29 @@ def _who(managers: Iterable[str]) -> str:
     return names(map(shorten, managers))
 
 
-def _advice(facts: GangFacts, conflict: _Conflict) -> str:
+def _advice(gang: Gang, conflict: _Conflict) -> str:
     """Return what would end it."""
     suspending, resuming = _who(conflict.suspending), _who(conflict.resuming)
     subject, above = conflict.subject, conflict.subject.meta.controller
     what = f"{subject.meta.ref.kind} {subject.meta.ref.name}"
-    if subject in facts.middle:
-        name = label(facts.owner.meta.ref)
-        instead = "" if facts.queue.is_managed else f", and suspend {name} itself"
+    if subject in gang.middle:
+        name = label(gang.owner.meta.ref)
+        instead = "" if gang.queue.is_managed else f", and suspend {name} itself"
         return f"Stop {suspending}{instead}: {resuming} keeps {what} as {name} is."
-    queue = facts.queue if facts.queue.is_managed else facts.queue_statuses[subject.meta.ref.uid]
+    queue = gang.queue if gang.queue.is_managed else gang.queue_statuses[subject.meta.ref.uid]
     managers = {*conflict.suspending, *conflict.resuming}
-    system = next((one for one in facts.admission.values() if one.manager in managers), None)
+    system = next((one for one in gang.admission.values() if one.manager in managers), None)
     if system is not None and queue.is_managed:
         other = resuming if system.manager in conflict.suspending else suspending
         return (
             f"Stop {other}: {what} belongs to {_queue(queue)}, which decides when it "
             f"runs. {system.suspend_instead}"
         )
-    if above is None or not facts.traits_of(above).holds_jobs:
+    if above is None or not gang.traits_of(above).holds_jobs:
         return f"Let only one of them set spec.suspend of {what}: stop {suspending} or {resuming}."
-    if facts.owner.suspended:
+    if gang.owner.suspended:
         return (
-            f"Stop {resuming}, or resume {facts.owner.meta.ref.kind} {facts.owner.meta.ref.name}: "
+            f"Stop {resuming}, or resume {gang.owner.meta.ref.kind} {gang.owner.meta.ref.name}: "
             "while it is suspended, so are its Jobs."
         )
     return (

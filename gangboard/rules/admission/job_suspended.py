@@ -17,60 +17,57 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.text import is_or_are, out_of, pods_left, sentence
 from gangboard.domain.verdict import Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.gang import Gang
 from gangboard.facts.job_holds import (
     born_suspended,
     hold_evidence,
-    hold_of,
-    holds_by_job,
     listed_with_holders,
     resume_advice,
 )
 from gangboard.facts.queue_sentences import kept_jobs
 from gangboard.facts.suspensions import suspend_evidence
-from gangboard.facts.unit_counts import is_full, missing
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding when the unit has suspended Jobs and lacks nothing else."""
-    suspended = _stopped(unit.facts, unit.jobs)
-    if not suspended or unit.owner.suspended or not is_full(unit) or missing(unit):
+    suspended = _stopped(unit.gang, unit.jobs)
+    if not suspended or unit.owner.suspended or not unit.is_full or unit.missing:
         return None
-    stopped = _stopped(unit.facts, unit.facts.jobs)
-    listed = listed_with_holders(unit.facts, stopped)
+    stopped = _stopped(unit.gang, unit.gang.jobs)
+    listed = listed_with_holders(unit.gang, stopped)
     number = len(stopped)
     sentences = (
-        f"{out_of(number, len(unit.facts.jobs), 'Job')} {is_or_are(number)} suspended: {listed}.",
-        born_suspended(unit.facts, stopped),
+        f"{out_of(number, len(unit.gang.jobs), 'Job')} {is_or_are(number)} suspended: {listed}.",
+        born_suspended(unit.gang, stopped),
         sentence(pods_left(tuple(pod for pod in unit.pods if pod.is_terminating))),
     )
     return unit_finding(
         RULE,
         unit,
         " ".join(filter(None, sentences)),
-        advice=resume_advice(unit.facts, stopped),
+        advice=resume_advice(unit.gang, stopped),
         evidence=(
-            *(suspend_evidence(unit.facts, job) for job in suspended),
-            *hold_evidence(unit.facts, suspended),
+            *(suspend_evidence(unit.gang, job) for job in suspended),
+            *hold_evidence(unit.gang, suspended),
         ),
         since=_since(suspended),
         stage=Stage.RUN,
     )
 
 
-def _stopped(facts: GangFacts, jobs: Sequence[Owner]) -> list[Owner]:
+def _stopped(gang: Gang, jobs: Sequence[Owner]) -> list[Owner]:
     """Return the suspended Jobs, without those that a queue keeps so, or JobSet until another role is there."""
     suspended = [job for job in jobs if job.suspended and job.finish is None]
     if not suspended:
         return []
-    queued = {job.meta.ref.uid for job in kept_jobs(facts, suspended)}
-    holds = holds_by_job(facts.holds)
+    queued = {job.meta.ref.uid for job in kept_jobs(gang, suspended)}
     return [
         job
         for job in suspended
         if job.meta.ref.uid not in queued
-        and (job.role_name not in facts.unmet or hold_of(job, holds) is not None)
+        and (job.role_name not in gang.unmet or gang.hold_of(job) is not None)
     ]
 
 

@@ -11,9 +11,10 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import names, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.domain.watch_state import WatchState
+from gangboard.facts.cluster_view import Unobserved
 from gangboard.facts.elsewhere import found_elsewhere
 from gangboard.facts.findings import gang_finding
-from gangboard.facts.gang import GangFacts, Unobserved
+from gangboard.facts.gang import Gang
 from gangboard.plugins.rule import GangRule
 
 
@@ -26,18 +27,18 @@ def _why(unobserved: Unobserved) -> str:
     return sentence(f"{unobserved.resource} ({unobserved.state}): {unobserved.sentence}")
 
 
-def find(facts: GangFacts) -> Finding | None:
+def find(gang: Gang) -> Finding | None:
     """Return a finding when anything needed could not be looked at."""
-    if not facts.unobserved:
-        return found_elsewhere(RULE, facts)
-    first, *others = facts.unobserved
+    if not gang.unobserved:
+        return found_elsewhere(RULE, gang)
+    first, *others = gang.unobserved
     message = _why(first)
     if others:
         also = names(f"{unobserved.resource} ({unobserved.state})" for unobserved in others)
         message = f"{message} Not looked at either: {also}."
     forbidden = [
         unobserved.resource
-        for unobserved in facts.unobserved
+        for unobserved in gang.unobserved
         if unobserved.state == WatchState.FORBIDDEN
     ]
     advice = f"Let gangboard list and watch {names(forbidden)}; print_rbac prints the role."
@@ -47,7 +48,7 @@ def find(facts: GangFacts) -> Finding | None:
         message,
         advice=(advice,) if forbidden else (),
         evidence=tuple(
-            Evidence(unobserved.resource, unobserved.state) for unobserved in facts.unobserved
+            Evidence(unobserved.resource, unobserved.state) for unobserved in gang.unobserved
         ),
     )
 

@@ -15,9 +15,9 @@ from gangboard.domain.text import label, names, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.copied_commands import patch_command
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.suspensions import authors_words, pause_of
-from gangboard.facts.unit_counts import active_jobs, asks_for_nothing, is_paused
+from gangboard.facts.unit import Unit
+from gangboard.facts.unit_counts import asks_for_nothing, is_paused
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.plugins.rule import UnitRule
 
@@ -25,7 +25,7 @@ from gangboard.plugins.rule import UnitRule
 def find(unit: Unit) -> Finding | None:
     """Return a finding when nothing of the unit that could run asks for pods."""
     if is_paused(unit):
-        jobs = active_jobs(unit)
+        jobs = unit.active_jobs
     elif asks_for_nothing(unit):
         jobs = (unit.owner,) if unit.owner.parallelism == 0 else ()
     else:
@@ -38,7 +38,7 @@ def find(unit: Unit) -> Finding | None:
     listed = names(job.meta.ref.name for job in jobs)
     verb = "asks" if len(jobs) == 1 else "ask"
     subject = f"Job {listed}" if len(jobs) == 1 else f"Jobs {listed}"
-    pauses = [pause_of(unit.facts, job) for job in jobs]
+    pauses = [pause_of(unit.gang, job) for job in jobs]
     authors = authors_words(pauses)
     state = f"{subject} {verb} for no pods: parallelism is 0."
     return unit_finding(
@@ -57,12 +57,12 @@ def _advice(unit: Unit, jobs: tuple[Owner, ...], subject: str) -> AdvisedStep | 
     before = jobs[0].paused_parallelism if len(jobs) == 1 else None
     number = f"back to {before}" if before else "above 0"
     changed_object = ChangedObject.JOB if unit.quorum is None else ChangedObject.GANG_JOB
-    method = change_method(AdviceKind.SIZE, changed_object, unit.facts.kubernetes)
+    method = change_method(AdviceKind.SIZE, changed_object, unit.gang.cluster.kubernetes)
     text = f"Set spec.parallelism of {subject} {number} ({method})."
     if not before or method is not ChangeMethod.IN_PLACE:
         return text
     ref = jobs[0].meta.ref
-    words = patch_command(unit.facts.traits_of(ref), ref, {"parallelism": before})
+    words = patch_command(unit.gang.traits_of(ref), ref, {"parallelism": before})
     return AdvisedStep(text, command=words)
 
 

@@ -20,7 +20,7 @@ from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.text import label, pods_left, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import gang_finding, unit_finding
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.gang import Gang
 from gangboard.facts.job_holds import resume_advice
 from gangboard.facts.queue_sentences import (
     admitted_jobs_text,
@@ -36,89 +36,90 @@ from gangboard.facts.queue_sentences import (
     sign_due,
     system,
 )
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import GangRule, UnitRule
 
 _CODE, _TITLE = "queue-evaluating", "Waits in a queue"
 
 
-def find(facts: GangFacts) -> Finding | None:
+def find(gang: Gang) -> Finding | None:
     """Return a finding for a suspended owner that a queue manages, or should."""
-    owner, state = facts.owner, facts.queue
+    owner, state = gang.owner, gang.queue
     if not owner.suspended or owner.finish is not None or state.standing is QueueStanding.FREE:
         return None
-    left = sentence(pods_left(facts.pods))
+    left = sentence(pods_left(gang.pods))
     suspended = find_condition(owner.conditions, "Suspended")
     return gang_finding(
         RULE,
-        health_in_queue(facts, owner),
-        " ".join(filter(None, (of_owner(facts), left))),
-        advice=_advice(facts),
-        evidence=(*message_evidence(facts, state), *queue_evidence(facts, state, owner)),
-        recheck_at=_recheck_at(facts, (owner,)),
+        health_in_queue(gang, owner),
+        " ".join(filter(None, (of_owner(gang), left))),
+        advice=_advice(gang),
+        evidence=(*message_evidence(gang, state), *queue_evidence(gang, state, owner)),
+        recheck_at=_recheck_at(gang, (owner,)),
         since=suspended.since if suspended is not None and suspended.is_true else None,
     )
 
 
-def _advice(facts: GangFacts) -> tuple[AdvisedStep | str, ...]:
+def _advice(gang: Gang) -> tuple[AdvisedStep | str, ...]:
     """Return what helps where nobody admits it: without a queue system, `spec.suspend` is anybody's."""
-    if facts.queue.standing is not QueueStanding.NOBODY:
-        return _look(facts, (facts.owner,))
-    others = f"Install {system(facts)}, which admits {label(facts.owner.meta.ref)}, or remove its queue label."
-    return (*resume_advice(facts, (facts.owner,)), others)
+    if gang.queue.standing is not QueueStanding.NOBODY:
+        return _look(gang, (gang.owner,))
+    others = f"Install {system(gang)}, which admits {label(gang.owner.meta.ref)}, or remove its queue label."
+    return (*resume_advice(gang, (gang.owner,)), others)
 
 
-def _look(facts: GangFacts, subjects: Iterable[Owner]) -> tuple[str, ...]:
+def _look(gang: Gang, subjects: Iterable[Owner]) -> tuple[str, ...]:
     """Return what to look at where Workloads should have been made and were not."""
-    late = [job for job in subjects if health_in_queue(facts, job) is Health.BLOCKED]
+    late = [job for job in subjects if health_in_queue(gang, job) is Health.BLOCKED]
     if not late:
         return ()
     who = label(late[0].meta.ref)
-    if is_not_resumed(facts, late[0]):
+    if is_not_resumed(gang, late[0]):
         return (
-            f"Look at the events of {who} and at the log of {system(facts)}: something refuses that it is "
+            f"Look at the events of {who} and at the log of {system(gang)}: something refuses that it is "
             "resumed. Its quota is taken meanwhile.",
         )
     return (
-        f"Look whether {system(facts)} runs and manages {who}: then {who} has a {entry_kind(facts)}, or an "
+        f"Look whether {system(gang)} runs and manages {who}: then {who} has a {entry_kind(gang)}, or an "
         "event of it says why not.",
     )
 
 
-def _recheck_at(facts: GangFacts, subjects: Iterable[Owner]) -> datetime | None:
-    dues = (due(facts, subject) for subject in subjects for due in (sign_due, resume_due))
-    return min((due for due in dues if due is not None and due > facts.now), default=None)
+def _recheck_at(gang: Gang, subjects: Iterable[Owner]) -> datetime | None:
+    dues = (due(gang, subject) for subject in subjects for due in (sign_due, resume_due))
+    return min((due for due in dues if due is not None and due > gang.now), default=None)
 
 
 def find_in_unit(unit: Unit) -> Finding | None:
     """Return a finding when Jobs of the unit wait in queues of their own; it is about all such Jobs."""
-    facts = unit.facts
-    own = _waiting(facts, unit.jobs)
+    gang = unit.gang
+    own = _waiting(gang, unit.jobs)
     if not own:
         return None
-    waiting = _waiting(facts, facts.jobs)
-    late = any(health_in_queue(facts, job) is Health.BLOCKED for job in waiting)
+    waiting = _waiting(gang, gang.jobs)
+    late = any(health_in_queue(gang, job) is Health.BLOCKED for job in waiting)
     evidence: tuple[Evidence, ...] = ()
     for job in own:
-        status = facts.queue_statuses[job.meta.ref.uid]
-        evidence += (*message_evidence(facts, status), *queue_evidence(facts, status, job))
+        status = gang.queue_statuses[job.meta.ref.uid]
+        evidence += (*message_evidence(gang, status), *queue_evidence(gang, status, job))
     return unit_finding(
         _OF_UNIT,
         unit,
-        " ".join(filter(None, (admitted_jobs_text(facts), of_jobs(facts, waiting)))),
-        health=Health.BLOCKED if late else health_in_queue(facts, own[0]),
-        advice=_look(facts, waiting),
+        " ".join(filter(None, (admitted_jobs_text(gang), of_jobs(gang, waiting)))),
+        health=Health.BLOCKED if late else health_in_queue(gang, own[0]),
+        advice=_look(gang, waiting),
         evidence=evidence,
-        recheck_at=_recheck_at(facts, waiting),
+        recheck_at=_recheck_at(gang, waiting),
     )
 
 
-def _waiting(facts: GangFacts, jobs: Iterable[Owner]) -> list[Owner]:
-    return [job for job in kept_jobs(facts, jobs) if _is_told_here(facts, job)]
+def _waiting(gang: Gang, jobs: Iterable[Owner]) -> list[Owner]:
+    return [job for job in kept_jobs(gang, jobs) if _is_told_here(gang, job)]
 
 
-def _is_told_here(facts: GangFacts, job: Owner) -> bool:
+def _is_told_here(gang: Gang, job: Owner) -> bool:
     """Whether no other rule has a word about the queue of a Job."""
-    status = facts.queue_statuses[job.meta.ref.uid]
+    status = gang.queue_statuses[job.meta.ref.uid]
     if status.standing is QueueStanding.DEACTIVATED:
         return False
     return status.message is None or status.message.code is QueueCode.QUEUE_EVALUATING

@@ -18,7 +18,7 @@ from gangboard.domain.queue_status import QueueStatus
 from gangboard.domain.text import count, names, pods_left, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import gang_finding, unit_finding
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.gang import Gang
 from gangboard.facts.queue_sentences import (
     admitted_jobs_text,
     kept_jobs,
@@ -28,6 +28,7 @@ from gangboard.facts.queue_sentences import (
     taker_text,
     with_its_queue,
 )
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import GangRule, UnitRule
 
 
@@ -49,30 +50,30 @@ def _rule(code: QueueCode, title: str, health: Health, beginning: str) -> GangRu
     `beginning` is the sentence before its cause, of {queue}, {who} it keeps, and the {taker} of its place.
     """
 
-    def find(facts: GangFacts) -> Finding | None:
-        owner = facts.owner
+    def find(gang: Gang) -> Finding | None:
+        owner = gang.owner
         if not owner.suspended or owner.finish is not None:
             return None
-        found = _kept(facts, [owner], code)
+        found = _kept(gang, [owner], code)
         if not found:
             return None
-        left = sentence(pods_left(facts.pods))
+        left = sentence(pods_left(gang.pods))
         return gang_finding(
             rule,
             health,
             " ".join(filter(None, (_sentence(beginning, found, "it"), left))),
             advice=_advice(found),
-            evidence=_evidence(facts, found),
+            evidence=_evidence(gang, found),
             since=_since(found),
         )
 
     def find_in_unit(unit: Unit) -> Finding | None:
+        gang = unit.gang
         # Of its own Jobs first: all Jobs of a large gang are not looked at for each of them.
-        facts = unit.facts
-        own = _kept(facts, kept_jobs(facts, unit.jobs), code)
+        own = _kept(gang, kept_jobs(gang, unit.jobs), code)
         if not own:
             return _growing(unit, of_unit, code, beginning)
-        found = _kept(facts, kept_jobs(facts, facts.jobs), code)
+        found = _kept(gang, kept_jobs(gang, gang.jobs), code)
         alike: dict[tuple[str, str, str], list[_Kept]] = {}
         for one in found:
             alike.setdefault((one.queue, one.taker, one.message.cause), []).append(one)
@@ -81,19 +82,21 @@ def _rule(code: QueueCode, title: str, health: Health, beginning: str) -> GangRu
             unit,
             " ".join(
                 (
-                    *filter(None, (admitted_jobs_text(facts),)),
+                    *filter(None, (admitted_jobs_text(gang),)),
                     *(_sentence(beginning, several, _jobs(several)) for several in alike.values()),
                 )
             ),
             advice=_advice(found),
-            evidence=_evidence(facts, own),
+            evidence=_evidence(gang, own),
             since=_since(own),
             named=False,
         )
 
     # Before `queue-evaluating`, which is told where nothing else is.
     place = code.position()
-    of_unit = UnitRule(code, Stage.ADMISSION, title, 10 + place, find_in_unit, health=health)
+    of_unit = UnitRule(
+        code, Stage.ADMISSION, title, 10 + place, find_in_unit, health=health, of_queued=True
+    )
     rule = GangRule(code, Stage.ADMISSION, title, 36 + place, find, of_unit)
     return rule
 
@@ -104,15 +107,15 @@ def _growing(unit: Unit, rule: UnitRule, code: QueueCode, beginning: str) -> Fin
     Owners without a suspend field make their pods, and these are gated. What may grow while it runs has a second, larger entry
     then, and goes on by the first one meanwhile.
     """
-    facts, gated = unit.facts, [pod for pod in unit.unplaced if pod.gates]
+    gang, gated = unit.gang, [pod for pod in unit.unplaced if pod.gates]
     if not gated:
         return None
     found = _told(
-        facts, unit.jobs or (facts.owner,), code, lambda status: status.growth or status.message
+        gang, unit.jobs or (gang.owner,), code, lambda status: status.growth or status.message
     )
     if not found:
         return None
-    statuses = (facts.queue_statuses[one.subject.meta.ref.uid] for one in found)
+    statuses = (gang.queue_statuses[one.subject.meta.ref.uid] for one in found)
     first, goes_on = gated[0], len(gated) < len(unit.current)
     return unit_finding(
         rule,
@@ -121,7 +124,7 @@ def _growing(unit: Unit, rule: UnitRule, code: QueueCode, beginning: str) -> Fin
         health=Health.DEGRADED if goes_on and code.is_final else None,
         advice=_advice(found),
         evidence=(
-            *(evidence for status in statuses for evidence in message_evidence(facts, status)),
+            *(evidence for status in statuses for evidence in message_evidence(gang, status)),
             Evidence("spec.schedulingGates", names(first.gates), first.meta.ref),
         ),
         since=_since(found),
@@ -129,13 +132,13 @@ def _growing(unit: Unit, rule: UnitRule, code: QueueCode, beginning: str) -> Fin
     )
 
 
-def _kept(facts: GangFacts, subjects: Sequence[Owner], code: QueueCode) -> list[_Kept]:
+def _kept(gang: Gang, subjects: Sequence[Owner], code: QueueCode) -> list[_Kept]:
     """Return those of them of which this is to be told first."""
-    return _told(facts, subjects, code, lambda status: status.message)
+    return _told(gang, subjects, code, lambda status: status.message)
 
 
 def _told(
-    facts: GangFacts,
+    gang: Gang,
     subjects: Sequence[Owner],
     code: QueueCode,
     message_of: Callable[[QueueStatus], QueueMessage | None],
@@ -143,12 +146,12 @@ def _told(
     """Return those of whose status this is what is told."""
     found = []
     for subject in subjects:
-        status = facts.queue_statuses[subject.meta.ref.uid]
+        status = gang.queue_statuses[subject.meta.ref.uid]
         message = message_of(status)
         if message is not None and message.code is code:
-            taker = taker_text(facts, message)
-            told = with_its_queue(facts, message)
-            found.append(_Kept(subject, told, queue_text(facts, status), taker))
+            taker = taker_text(gang, message)
+            told = with_its_queue(gang, message)
+            found.append(_Kept(subject, told, queue_text(gang, status), taker))
     return found
 
 
@@ -170,15 +173,15 @@ def _advice(found: Sequence[_Kept]) -> tuple[AdvisedStep, ...]:
     return tuple(dict.fromkeys(AdvisedStep(one.advice, command=one.command) for one in advised))
 
 
-def _evidence(facts: GangFacts, found: Sequence[_Kept]) -> tuple[Evidence, ...]:
-    statuses = [(facts.queue_statuses[one.subject.meta.ref.uid], one.subject) for one in found]
+def _evidence(gang: Gang, found: Sequence[_Kept]) -> tuple[Evidence, ...]:
+    statuses = [(gang.queue_statuses[one.subject.meta.ref.uid], one.subject) for one in found]
     return tuple(
         dict.fromkeys(
             evidence
             for status, subject in statuses
             for evidence in (
-                *message_evidence(facts, status),
-                *queue_evidence(facts, status, subject),
+                *message_evidence(gang, status),
+                *queue_evidence(gang, status, subject),
             )
         )
     )

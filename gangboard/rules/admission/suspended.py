@@ -25,7 +25,7 @@ from gangboard.domain.text import (
 from gangboard.domain.verdict import Finding
 from gangboard.facts.copied_commands import resume_command
 from gangboard.facts.findings import gang_finding
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
 from gangboard.facts.job_holds import hold_evidence, listed_with_holders, resume_advice
 from gangboard.facts.queue_sentences import kept_jobs
 from gangboard.facts.suspensions import (
@@ -36,34 +36,30 @@ from gangboard.facts.suspensions import (
 from gangboard.plugins.rule import GangRule
 
 
-def find(facts: GangFacts) -> Finding | None:
+def find(gang: Gang) -> Finding | None:
     """Return a finding when nothing of the gang is meant to run and no queue holds it."""
-    owner = facts.owner
+    owner = gang.owner
     if owner.finish is not None:
         return None
     if owner.suspended:
-        if facts.queue.standing is not QueueStanding.FREE:
+        if gang.queue.standing is not QueueStanding.FREE:
             return None
-        return _finding(facts, _by_whom(facts, owner), (owner,))
-    below = next((one for one in facts.middle if one.suspended and one.finish is None), None)
+        return _finding(gang, _by_whom(gang, owner), (owner,))
+    below = next((one for one in gang.middle if one.suspended and one.finish is None), None)
     if below is not None:
-        return _finding(facts, _below(facts, below), (below,), _resume_below(facts, below))
-    unfinished = tuple(job for job in facts.jobs if job.finish is None)
-    if (
-        not unfinished
-        or not all(job.suspended for job in unfinished)
-        or kept_jobs(facts, facts.jobs)
-    ):
+        return _finding(gang, _below(gang, below), (below,), _resume_below(gang, below))
+    unfinished = tuple(job for job in gang.jobs if job.finish is None)
+    if not unfinished or not all(job.suspended for job in unfinished) or kept_jobs(gang, gang.jobs):
         return None
-    listed = listed_with_holders(facts, unfinished)
+    listed = listed_with_holders(gang, unfinished)
     number = len(unfinished)
     whole = "1 unfinished Job" if number == 1 else sentence_case(all_of(number, "unfinished Job"))
-    return _finding(facts, f"{whole} {is_or_are(number)} suspended: {listed}", unfinished)
+    return _finding(gang, f"{whole} {is_or_are(number)} suspended: {listed}", unfinished)
 
 
-def _by_whom(facts: GangFacts, owner: Owner) -> str:
+def _by_whom(gang: Gang, owner: Owner) -> str:
     """Return `Suspended by ada at …: make room`; without a name only that the owner is suspended."""
-    known = suspension_of(facts, owner)
+    known = suspension_of(gang, owner)
     return (
         f"Suspended {suspension_words(known)}"
         if known
@@ -71,30 +67,30 @@ def _by_whom(facts: GangFacts, owner: Owner) -> str:
     )
 
 
-def _below(facts: GangFacts, suspended: Owner) -> str:
+def _below(gang: Gang, suspended: Owner) -> str:
     """Say that what it made is suspended without it: its controller did not undo that, or not yet."""
-    known = suspension_of(facts, suspended)
-    what = f"{label(facts.owner.meta.ref)} is not, but {label(suspended.meta.ref)} is suspended"
+    known = suspension_of(gang, suspended)
+    what = f"{label(gang.owner.meta.ref)} is not, but {label(suspended.meta.ref)} is suspended"
     return f"{what} {suspension_words(known, 'since')}" if known else what
 
 
-def _resume_below(facts: GangFacts, suspended: Owner) -> tuple[AdvisedStep, ...]:
+def _resume_below(gang: Gang, suspended: Owner) -> tuple[AdvisedStep, ...]:
     """Return how an object is resumed that its maker leaves suspended. Whether it should, only a person knows."""
-    if not facts.traits.leaves_suspended:
+    if not gang.traits.leaves_suspended:
         return ()
     ref = suspended.meta.ref
-    text = f"If {label(ref)} need not stay suspended, resume it: {label(facts.owner.meta.ref)} does not."
-    words = resume_command(facts.traits_of(ref), ref)
+    text = f"If {label(ref)} need not stay suspended, resume it: {label(gang.owner.meta.ref)} does not."
+    words = resume_command(gang.traits_of(ref), ref)
     return (AdvisedStep(text, AdviceKind.RESUME, words),)
 
 
 def _finding(
-    facts: GangFacts,
+    gang: Gang,
     what: str,
     suspended: tuple[Owner, ...],
     steps: tuple[AdvisedStep, ...] = (),
 ) -> Finding:
-    left = pods_left(facts.pods)
+    left = pods_left(gang.pods)
     message = f"{sentence(what)} {sentence(left)}" if left else sentence(what)
     since = [
         condition.since
@@ -104,19 +100,19 @@ def _finding(
         and condition.since is not None
     ]
     if not since:
-        known = (suspension_of(facts, owner) for owner in suspended)
+        known = (suspension_of(gang, owner) for owner in suspended)
         since = [one.at for one in known if one is not None and one.at is not None]
     return gang_finding(
         RULE,
         Health.SUSPENDED,
         message,
         # An owner is suspended on purpose, and a controller resumes its own children by itself.
-        advice=resume_advice(facts, suspended)
-        if suspended[0] in facts.jobs and not facts.owner.suspended
+        advice=resume_advice(gang, suspended)
+        if suspended[0] in gang.jobs and not gang.owner.suspended
         else steps,
         evidence=(
-            *(suspend_evidence(facts, owner) for owner in suspended),
-            *hold_evidence(facts, suspended),
+            *(suspend_evidence(gang, owner) for owner in suspended),
+            *hold_evidence(gang, suspended),
         ),
         since=max(since, default=None),
     )

@@ -23,7 +23,6 @@ from gangboard.facts.builtin_controllers import tells_what_it_cannot_make
 from gangboard.facts.creation_refusal import newest_creation_refusal
 from gangboard.facts.dependencies import waiting_roles
 from gangboard.facts.findings import still_starting, unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import COUNT_GRACE, unchanged_since
 from gangboard.facts.job_holds import how_to_resume
 from gangboard.facts.preemption import (
@@ -33,16 +32,8 @@ from gangboard.facts.preemption import (
     takers_text,
 )
 from gangboard.facts.state_since import not_formed_since
-from gangboard.facts.unit_counts import (
-    failing_jobs,
-    is_bare_group,
-    is_formed,
-    is_full,
-    live_count,
-    missing,
-    seats,
-    succeeded,
-)
+from gangboard.facts.unit import Unit
+from gangboard.facts.unit_counts import failing_jobs, is_bare_group, is_formed, live_count
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.plugins.rule import UnitRule
 
@@ -51,7 +42,7 @@ _CORE = "scheduling.k8s.io"
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a gang of which some pods exist, and not enough, or existed."""
-    if unit.quorum is None or is_full(unit):
+    if unit.quorum is None or unit.is_full:
         return None
     if is_formed(unit):
         return _short_part(unit)
@@ -59,7 +50,7 @@ def find(unit: Unit) -> Finding | None:
         return None
     if waiting_roles(unit) or failing_jobs(unit):
         return None
-    if missing(unit) and newest_creation_refusal(unit) is not None:
+    if unit.missing and newest_creation_refusal(unit) is not None:
         return None
     since = unchanged_since(unit)
     due = since + COUNT_GRACE if since is not None else None
@@ -103,7 +94,7 @@ def _part_without_pods(unit: Unit) -> Finding | None:
 
 def _idle_maker(unit: Unit, part: str) -> Owner | None:
     """Return the object of that name that makes the pods of a part, and makes none on purpose."""
-    makers = (one for one in unit.facts.makers if one.meta.ref.name == part)
+    makers = (one for one in unit.gang.makers if one.meta.ref.name == part)
     return next((one for one in makers if not one.desired), None)
 
 
@@ -151,9 +142,9 @@ def _rest(unit: Unit) -> str:
         went = f"were preempted by {takers_text(taken)}" if taken is not None else "are gone"
         return f"; those that it had {went}."
     others = sum(pod.is_live for pod in unit.foreign_pods)
-    if seats(unit) + others < (unit.quorum or 0) and not succeeded(unit) and not unit.held:
-        return f", and its owner asks for only {seats(unit)}."
-    if not unit.facts.events_known:
+    if unit.seats + others < (unit.quorum or 0) and not unit.succeeded and not unit.held:
+        return f", and its owner asks for only {unit.seats}."
+    if not unit.gang.cluster.events_known:
         return ". Events cannot be read, so a refusal would not be seen."
     if not _would_tell(unit):
         return "; no known controller makes the rest."
@@ -171,10 +162,10 @@ def _would_tell(unit: Unit) -> bool:
 def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
     """Return how the quorum is reached: by held pods, by more pods, or by a lower one."""
     others = sum(pod.is_live and not pod.is_terminating for pod in unit.foreign_pods)
-    quorum, possible = unit.quorum or 0, seats(unit) + others
+    quorum, possible = unit.quorum or 0, unit.seats + others
     held = [job for job in unit.jobs if job.suspended and job.finish is None]
     if held and possible < quorum <= possible + unit.held:
-        return (how_to_resume(unit.facts, held, "."),)
+        return (how_to_resume(unit.gang, held, "."),)
     there = len(unit.current) + others
     if is_bare_group(unit):
         number = quorum - there
@@ -205,11 +196,11 @@ def _or_lower(unit: Unit, more: str, quorum: int) -> str:
 def _ask_for_more(unit: Unit, number: int) -> str:
     owner = unit.owner
     more = f"let {label(owner.meta.ref)} ask for {count(number, 'pod')} more"
-    is_of_parts = bool(unit.facts.traits.parts)
+    is_of_parts = bool(unit.gang.traits.parts)
     if not owner.meta.ref.is_job and not is_of_parts:
         return more
-    fixed = is_of_parts or _is_list_too_short(owner, seats(unit) + number)
-    method = change_method(AdviceKind.SIZE, ChangedObject.GANG_JOB, unit.facts.kubernetes)
+    fixed = is_of_parts or _is_list_too_short(owner, unit.seats + number)
+    method = change_method(AdviceKind.SIZE, ChangedObject.GANG_JOB, unit.gang.cluster.kubernetes)
     return f"{more} ({ChangeMethod.RECREATE if fixed else method})"
 
 
@@ -232,12 +223,12 @@ def _lower(unit: Unit, quorum: int) -> str:
     if _is_left_alone(unit):
         return _lowered(unit, _whose(unit), quorum, ChangeMethod.IN_PLACE)
     if _is_stated_in_owner(unit):
-        whose = f"{unit.facts.traits.quorum_field} of {label(unit.owner.meta.ref)}"
+        whose = f"{unit.gang.traits.quorum_field} of {label(unit.owner.meta.ref)}"
         return f"lower {whose} from {unit.quorum} to {quorum} ({ChangeMethod.IN_PLACE})"
     changed_object = _changed_object(unit)
     if changed_object is None:
         return ""
-    method = change_method(AdviceKind.QUORUM, changed_object, unit.facts.kubernetes)
+    method = change_method(AdviceKind.QUORUM, changed_object, unit.gang.cluster.kubernetes)
     if changed_object is not ChangedObject.GANG_JOB:
         return _lowered(unit, _whose(unit), quorum, method)
     whose = label(unit.jobs[0].meta.ref)
@@ -258,13 +249,13 @@ def _is_left_alone(unit: Unit) -> bool:
     maker = group.meta.controller
     if maker is None:
         return not group.meta.owner_uids
-    return group.meta.ref.group in unit.facts.traits_of(maker).leaves_groups
+    return group.meta.ref.group in unit.gang.traits_of(maker).leaves_groups
 
 
 def _is_stated_in_owner(unit: Unit) -> bool:
     """Whether the quorum of its group is a number in the spec of its owner, which makes that group."""
     group, asked = unit.group, unit.owner.gang_request
-    if group is None or asked is None or asked.derived or not unit.facts.traits.quorum_field:
+    if group is None or asked is None or asked.derived or not unit.gang.traits.quorum_field:
         return False
     maker = group.meta.controller
     is_made = maker is not None and maker.uid == unit.owner.meta.ref.uid

@@ -17,7 +17,7 @@ from gangboard.facts.attempt_history import attempt_start
 from gangboard.facts.copied_commands import look_at_unready
 from gangboard.facts.dependencies import Waiting, waiting_roles
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import is_formed
 from gangboard.plugins.rule import UnitRule
 
@@ -64,10 +64,10 @@ def _advice(unit: Unit, wait: Waiting) -> tuple[AdvisedStep | str, ...]:
         return (
             f"Let {waiter} depend on a part that {label(unit.owner.meta.ref)} has ({ChangeMethod.RECREATE}).",
         )
-    jobs = {job.meta.ref.uid for job in unit.facts.jobs if job.meta.ref.name in wait.on.child_names}
+    jobs = {job.meta.ref.uid for job in unit.gang.jobs if job.meta.ref.name in wait.on.child_names}
     unready = look_at_unready(
         pod.meta.ref
-        for pod in unit.facts.pods
+        for pod in unit.gang.pods
         if pod.is_live and not pod.is_ready and _job_of(pod) in jobs
     )
     if unready:

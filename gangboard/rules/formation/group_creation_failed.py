@@ -13,9 +13,8 @@ from gangboard.domain.text import quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.creation_refusal import raise_quota, read_creation_refusal
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import newest_creation
-from gangboard.facts.unit_counts import missing
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
 _TEMPLATE_NAME = "podGroupTemplates[0].name"
@@ -28,7 +27,7 @@ _REASONS = frozenset({"FailedWorkloadCompilation", "FailedWorkloadCreate"})
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while pods are missing, no group exists and nothing newer disproves it."""
-    if unit.group is not None or unit.group_name or not missing(unit):
+    if unit.group is not None or unit.group_name or not unit.missing:
         return None
     event = _newest(unit)
     if event is None:
@@ -79,7 +78,7 @@ def _newest(unit: Unit) -> Event | None:
     newest_pod = newest_creation(unit.current)
     found = [
         event
-        for event in (*unit.events, *unit.facts.events)
+        for event in (*unit.events, *unit.gang.events)
         if event.reason in _REASONS
         and event.regarding.uid in jobs
         and event.last_seen is not None

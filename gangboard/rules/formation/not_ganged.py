@@ -21,9 +21,9 @@ from gangboard.domain.pod import STOCK_SCHEDULER, Pod
 from gangboard.domain.text import count, is_or_are, label, names
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.gang_requests import asks_for_gang, request_for
 from gangboard.facts.state_since import first_creation
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
 _GATES = {
@@ -43,13 +43,15 @@ def find(unit: Unit) -> Finding | None:
     ignored = _ignored_gang(unit)
     if ignored is not None:
         return _by_name_alone(unit, ignored)
-    jobs = {job.meta.ref.uid: job for job in unit.jobs}
-    loose = [pod for pod in unit.current if not pod.group_name]
-    asked = [
-        (pod, job)
-        for pod in loose
-        if (job := _maker(pod, jobs, unit.owner)) is not None and _asks(unit, job)
+    makers = {maker.meta.ref.uid: maker for maker in (*unit.jobs, unit.owner)}
+    loose = [
+        (pod, pod.meta.controller.uid)
+        for pod in unit.current
+        if not pod.group_name and pod.meta.controller is not None
     ]
+    controllers = {uid for _, uid in loose} & makers.keys()
+    asking = {uid: makers[uid] for uid in controllers if _asks(unit, makers[uid])}
+    asked = [(pod, asking[uid]) for pod, uid in loose if uid in asking]
     if not asked:
         return None
     number = len(asked)
@@ -86,7 +88,7 @@ def _by_another_api(unit: Unit, request: GangRequest) -> Finding | None:
     if not placed:
         # A gang of several units: others of it have a node.
         placed, wanted = (
-            [pod for pod in unit.facts.pods if _is_placed(pod, request)],
+            [pod for pod in unit.gang.pods if _is_placed(pod, request)],
             unit.owner.desired,
         )
     refused = [pod for pod in unit.refused if pod in pods]
@@ -113,7 +115,7 @@ def _ignored_gang(unit: Unit) -> Group | None:
     named = {(pod.group_kind, pod.group_name) for pod in unit.current if pod.ignores_group}
     for kind_and_api, name in sorted(named):
         kind, _, api = kind_and_api.partition(".")
-        group = unit.facts.named.get((api, kind, name))
+        group = unit.gang.named.get((api, kind, name))
         if isinstance(group, Group) and group.policy is Policy.GANG:
             return group
     return None
@@ -158,21 +160,14 @@ def _is_placed(pod: Pod, request: GangRequest) -> bool:
     return is_meant and is_loose and pod.is_live and pod.is_placed
 
 
-def _maker(pod: Pod, jobs: dict[str, Owner], owner: Owner) -> Owner | None:
-    controller = pod.meta.controller
-    if controller is None:
-        return None
-    return owner if controller.uid == owner.meta.ref.uid else jobs.get(controller.uid)
-
-
 def _asks(unit: Unit, job: Owner) -> bool:
     return bool(_template_group(unit, job)) or asks_for_gang(unit.owner, job) is not None
 
 
 def _template_group(unit: Unit, job: Owner) -> str:
     """Return the PodGroup that the template of the Job, or of its role, names."""
-    roles = [role.group_name for role in unit.owner.roles if role.name == job.role_name]
-    return job.group_name or next((name for name in roles if name), "")
+    role = unit.gang.roles.get(job.role_name)
+    return job.group_name or (role.group_name if role is not None else "")
 
 
 def _wish(unit: Unit, job: Owner) -> tuple[str, ObjectRef]:
@@ -189,7 +184,7 @@ def _wish(unit: Unit, job: Owner) -> tuple[str, ObjectRef]:
 
 
 def _why(unit: Unit, job: Owner) -> str:
-    if not unit.facts.gang_api_version:
+    if not unit.gang.cluster.gang_api_version:
         return "this cluster serves no PodGroups"
     if name := _template_group(unit, job):
         field = "schedulingGroup" if read_entry(name) is None else "workloadRef"
@@ -205,8 +200,8 @@ def _advice(unit: Unit, job: Owner) -> tuple[str, ...]:
     """
     brought = _template_group(unit, job)
     again = f"re-create {label((job if job.meta.controller is None else unit.owner).meta.ref)}"
-    if not unit.facts.gang_api_version:
-        needed = _GATES.get(unit.facts.kubernetes or (0, 0))
+    if not unit.gang.cluster.gang_api_version:
+        needed = _GATES.get(unit.gang.cluster.kubernetes or (0, 0))
         if needed is None:
             return ()
         gates, version = needed
@@ -216,7 +211,7 @@ def _advice(unit: Unit, job: Owner) -> tuple[str, ...]:
             f"Turn on the feature {noun} {names(listed)}, serve scheduling.k8s.io/{version} "
             f"(--runtime-config), and {again}.",
         )
-    if brought or unit.facts.gang_api_version == _WITHOUT_GROUPS:
+    if brought or unit.gang.cluster.gang_api_version == _WITHOUT_GROUPS:
         return ()
     return (
         f"Create a PodGroup, and {again} with its name as schedulingGroup in the pod template.",

@@ -13,9 +13,8 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import label, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import newest_creation
-from gangboard.facts.unit_counts import missing
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
 # What a Kubernetes client says of a kind that is not served (apimachinery, meta.NoKindMatchError).
@@ -24,9 +23,9 @@ _NOT_SERVED = re.compile(r'no matches for kind "(?P<kind>\w+)" in version "(?P<v
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while pods are missing and nothing was made after the newest such event."""
-    if not unit.facts.not_made or not missing(unit):
+    if not unit.gang.not_made or not unit.missing:
         return None
-    newest = unit.facts.not_made[0]
+    newest = unit.gang.not_made[0]
     if _was_made_since(unit, newest):
         return None
     event = newest.event
@@ -44,7 +43,7 @@ def find(unit: Unit) -> Finding | None:
 def _was_made_since(unit: Unit, refusal: NotMade) -> bool:
     """Whether a pod, or a Job, or what makes Jobs was made after it; times have whole seconds."""
     seen = refusal.event.last_seen
-    made = [one.meta.created_at for one in (*unit.facts.middle, *unit.facts.jobs)]
+    made = [one.meta.created_at for one in (*unit.gang.middle, *unit.gang.jobs)]
     times = [at for at in (*made, newest_creation(unit.current)) if at is not None]
     return seen is None or any(at > seen for at in times)
 

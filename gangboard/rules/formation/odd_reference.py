@@ -8,13 +8,13 @@ from __future__ import annotations
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
     """Return what is odd about how the gang hangs together."""
-    said = unit.facts.odd_references
+    said = unit.gang.odd_references
     if not said:
         return None
     owner = unit.owner.meta

@@ -16,19 +16,19 @@ from gangboard.facts.creation_refusal import (
     remedy,
 )
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
-from gangboard.facts.unit_counts import is_formed, missing, succeeded
+from gangboard.facts.unit import Unit
+from gangboard.facts.unit_counts import is_formed
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while pods are missing that a newer refusal explains."""
-    if is_formed(unit) or not missing(unit):
+    if is_formed(unit) or not unit.missing:
         return None
     refusal = newest_creation_refusal(unit)
     if refusal is None:
         return None
-    there = len(unit.current) + succeeded(unit)
+    there = len(unit.current) + unit.succeeded
     evidence = [Evidence("refused", refusal.event.note, refusal.event.regarding)]
     evidence += [
         Evidence(f"{limit.resource} used", f"{limit.used} of {limit.limited}")

@@ -14,10 +14,10 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import count, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import still_starting, unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import COUNT_GRACE, newest_creation
 from gangboard.facts.missing_groups import waiting_for_missing_group
 from gangboard.facts.state_since import first_creation
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
 
@@ -55,7 +55,7 @@ def _advice(unit: Unit, kind: str, field: str) -> str:
         return f"Create PodGroup {namespace}/{unit.group_name} of {api}, or make the pods without its name ({ChangeMethod.RECREATE})."
     if entry is None:
         make = f"Create PodGroup {namespace}/{unit.group_name}"
-    elif all(one.meta.ref.name != entry.workload for one in unit.facts.workloads):
+    elif all(one.meta.ref.name != entry.workload for one in unit.gang.workloads):
         make = f"Create Workload {namespace}/{entry.workload} with a podGroup {entry.pod_group}"
     else:
         make = (
@@ -70,7 +70,7 @@ def _what_is_missing(unit: Unit) -> str:
     if entry is None:
         return f"PodGroup {unit.group_name}, which does not exist"
     workload = f"Workload {entry.workload}"
-    if all(one.meta.ref.name != entry.workload for one in unit.facts.workloads):
+    if all(one.meta.ref.name != entry.workload for one in unit.gang.workloads):
         return f"{workload}, which does not exist"
     return f"podGroup {entry.pod_group}, which {workload} does not have"
 

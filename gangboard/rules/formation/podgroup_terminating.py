@@ -12,7 +12,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import count, label, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import is_bare_group
 from gangboard.plugins.rule import UnitRule
 
@@ -59,8 +59,8 @@ def _advice(unit: Unit, group: Group) -> tuple[str, ...]:
         if group.meta.controller.uid != owner.ref.uid or not owner.ref.is_job:
             return ()
         return (f"Re-create {label(owner.ref)}: its PodGroup is made with a new Job only.",)
-    is_queued = unit.facts.queue.is_managed
-    if unit.facts.traits.ends_pods and owner.controller is None and not is_queued:
+    is_queued = unit.gang.queue.is_managed
+    if unit.gang.traits.ends_pods and owner.controller is None and not is_queued:
         return (
             f"Suspend {label(owner.ref)}, re-create PodGroup {name} when it is gone, and resume the "
             f"{owner.ref.kind}.",

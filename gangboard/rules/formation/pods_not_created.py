@@ -17,7 +17,6 @@ from gangboard.facts.attempt_history import restart_under_way
 from gangboard.facts.creation_refusal import newest_creation_refusal, waits_for_leader
 from gangboard.facts.dependencies import held_back_pods, unexplained_jobs
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import CREATION_GRACE, creation_due
 from gangboard.facts.preemption import (
     has_lost_all,
@@ -26,15 +25,13 @@ from gangboard.facts.preemption import (
     takers_text,
 )
 from gangboard.facts.state_since import unmade_since
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import (
-    active_jobs,
     failing_jobs,
     is_bare_group,
     is_empty_plan,
     is_formed,
     is_paused,
-    missing,
-    succeeded,
 )
 from gangboard.plugins.rule import UnitRule
 
@@ -49,7 +46,7 @@ def find(unit: Unit) -> Finding | None:
         return None
     is_group = is_bare_group(unit) or is_empty_plan(unit)
     is_empty_group = is_group and not unit.pods and not unit.foreign_pods
-    if not is_empty_group and (is_formed(unit) or missing(unit) <= held_back_pods(unit)):
+    if not is_empty_group and (is_formed(unit) or unit.missing <= held_back_pods(unit)):
         return None
     if unit.quorum is not None and unit.current:
         return None
@@ -81,7 +78,7 @@ def _message(unit: Unit) -> str:
         return f"{label(unit.owner.meta.ref)} has not made {listed}."
     if is_empty_plan(unit):
         return _of_plan(unit)
-    there = len(unit.current) + succeeded(unit)
+    there = len(unit.current) + unit.succeeded
     if is_bare_group(unit) and not there:
         need = f", which needs {unit.needed}" if unit.needed else ""
         group = unit.group_name and label_of_group(unit.group_name)
@@ -102,7 +99,7 @@ def _of_plan(unit: Unit) -> str:
         text, need = f"No PodGroup was made from {label(plan)}", count(unit.wanted, "pod")
         return f"{text}, which needs {need}." if unit.wanted else f"{text}."
     text = f"No PodGroup was made for {label(plan)}"
-    quorums = [one.quorum for one in unit.facts.groups if one.meta.ref.uid == plan.uid]
+    quorums = [one.quorum for one in unit.gang.groups if one.meta.ref.uid == plan.uid]
     need = "".join(f", which needs {count(number, 'group')}" for number in quorums if number)
     return f"{text}{need}."
 
@@ -120,7 +117,7 @@ def _remarks(unit: Unit) -> str:
         remarks.append(f" {count(leaving, 'old pod')} still {plural(leaving, 'terminate')}.")
     if _unplanned(unit):
         remarks.append(" Its Workload, which comes first, has not been made either.")
-    if not unit.facts.events_known:
+    if not unit.gang.cluster.events_known:
         remarks.append(" Events cannot be read, so a refusal would not be seen.")
     return "".join(remarks)
 
@@ -139,12 +136,12 @@ def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
         return (f"Make {number} in {group}, or delete it.",)
     is_managed = any(one.managed_by for one in (unit.owner, *unit.jobs))
     leaving = any(pod.is_live and pod.is_terminating for pod in unit.pods)
-    if is_managed or leaving or not unit.facts.events_known:
+    if is_managed or leaving or not unit.gang.cluster.events_known:
         return ()
     if unexplained_jobs(unit):
-        maker = unit.facts.traits.controller
+        maker = unit.gang.traits.controller
         return (f"Start {maker} if it does not run: {_NO_WORD}.",) if maker else ()
-    if not active_jobs(unit):
+    if not unit.active_jobs:
         return ()
     planned = _without_group(unit)
     if planned:
@@ -176,15 +173,19 @@ def _unplanned(unit: Unit) -> bool:
     nothing when that is refused: no event, no condition (observed on 1.36.3 with a quota on
     `count/workloads.scheduling.k8s.io`).
     """
-    facts, job = unit.facts, unit.owner
-    if facts.gang_api_version != _V1_36 or facts.groups_unobserved or not job.meta.ref.is_job:
+    gang, job = unit.gang, unit.owner
+    if (
+        gang.cluster.gang_api_version != _V1_36
+        or gang.cluster.groups_unobserved
+        or not job.meta.ref.is_job
+    ):
         return False
     is_gang = job.indexed and job.completions == job.parallelism and (job.parallelism or 0) > 1
     if not is_gang or job.group_name or job.managed_by or unit.current:
         return False
     return not any(
         one.meta.controller is not None and one.meta.controller.uid == job.meta.ref.uid
-        for one in facts.workloads
+        for one in gang.workloads
     )
 
 
@@ -194,23 +195,23 @@ def _without_group(unit: Unit) -> str:
     It makes pods only then, and is silent when the PodGroup is refused (observed on 1.37.0 with a
     quota on `count/podgroups.scheduling.k8s.io`).
     """
-    jobs = {job.meta.ref.uid for job in active_jobs(unit)}
+    jobs = {job.meta.ref.uid for job in unit.active_jobs}
     if any(
         one.meta.controller is not None and one.meta.controller.uid in jobs
-        for one in unit.facts.groups
+        for one in unit.gang.groups
     ):
         return ""
-    for one in unit.facts.workloads:
+    for one in unit.gang.workloads:
         if one.meta.controller is not None and one.meta.controller.uid in jobs:
             return label(one.meta.ref)
     return ""
 
 
 def _evidence(unit: Unit) -> tuple[Evidence, ...]:
-    there = len(unit.current) + succeeded(unit)
+    there = len(unit.current) + unit.succeeded
     found = [Evidence("pods", f"{there} of {unit.wanted}", unit.owner.meta.ref)]
     found += [
-        Evidence(unit.facts.traits_of(one.meta.ref).managed_by_field, one.managed_by, one.meta.ref)
+        Evidence(unit.gang.traits_of(one.meta.ref).managed_by_field, one.managed_by, one.meta.ref)
         for one in {one.meta.ref.uid: one for one in (unit.owner, *unit.jobs)}.values()
         if one.managed_by
     ]

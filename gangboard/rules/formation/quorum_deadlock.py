@@ -14,9 +14,9 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.copied_commands import patch_command
 from gangboard.facts.dependencies import Waiting, held_back_pods, waiting_roles
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.state_since import not_formed_since
-from gangboard.facts.unit_counts import live_count, seats
+from gangboard.facts.unit import Unit
+from gangboard.facts.unit_counts import live_count
 from gangboard.plugins.rule import UnitRule
 
 # Versions in which `gang.minCount` can be changed (1.37); in 1.36 a PodGroup is immutable.
@@ -29,7 +29,7 @@ def find(unit: Unit) -> Finding | None:
     if not inner or unit.quorum is None or unit.placed:
         return None
     others = sum(pod.is_live for pod in unit.foreign_pods)
-    possible = max(len(unit.current), seats(unit) - held_back_pods(unit)) + others
+    possible = max(len(unit.current), unit.seats - held_back_pods(unit)) + others
     if possible >= unit.quorum:
         return None
     wait = inner[0]
@@ -61,7 +61,7 @@ def _advice(unit: Unit, wait: Waiting, possible: int) -> tuple[AdvisedStep | str
     lower = AdvisedStep(
         f"Lower minCount of PodGroup {ref.name} to {possible} ({ChangeMethod.IN_PLACE}).",
         AdviceKind.QUORUM,
-        patch_command(unit.facts.traits_of(ref), ref, {"minCount": possible}),
+        patch_command(unit.gang.traits_of(ref), ref, {"minCount": possible}),
     )
     return (lower, apart)
 

@@ -14,10 +14,10 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.text import count, label, names, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.job_holds import how_to_resume
 from gangboard.facts.queue_sentences import pods_to_be_admitted
-from gangboard.facts.unit_counts import given_up, live_count, seats, succeeded
+from gangboard.facts.unit import Unit
+from gangboard.facts.unit_counts import live_count
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.plugins.rule import UnitRule
 
@@ -32,12 +32,12 @@ def find(unit: Unit) -> Finding | None:
     group = unit.group
     if unit.quorum is None or group is None or group.meta.ref.group != _CORE:
         return None
-    done = succeeded(unit)
+    done = unit.succeeded
     waiting = [pod for pod in unit.unplaced if not pod.gates]
-    if not waiting or not (done or unit.held or given_up(unit)):
+    if not waiting or not (done or unit.held or unit.given_up):
         return None
     others = sum(pod.is_live and not pod.is_terminating for pod in unit.foreign_pods)
-    possible = max(len(unit.current), seats(unit)) + pods_to_be_admitted(unit) + others
+    possible = max(len(unit.current), unit.seats) + pods_to_be_admitted(unit) + others
     if possible >= unit.quorum or live_count(unit) >= unit.quorum:
         return None
     return unit_finding(
@@ -57,7 +57,7 @@ def _message(unit: Unit, waiting: int, possible: int, done: int) -> str:
     gone = []
     if done:
         gone.append(f"{done} {'has' if done == 1 else 'have'} succeeded")
-    failed = given_up(unit)
+    failed = unit.given_up
     if failed:
         gone.append(f"{failed} failed for good (backoffLimitPerIndex)")
     if unit.held:
@@ -78,7 +78,7 @@ def _advice(unit: Unit, possible: int) -> list[AdvisedStep | str]:
     found: list[AdvisedStep | str] = []
     held = _suspended(unit)
     if held and possible + unit.held >= (unit.quorum or 0):
-        found.append(how_to_resume(unit.facts, held, "."))
+        found.append(how_to_resume(unit.gang, held, "."))
     group = unit.group
     if group is not None and group.meta.api_version in _MUTABLE and group.meta.controller is None:
         found.append(
@@ -96,7 +96,7 @@ def _is_quorum_of_job(unit: Unit) -> bool:
     asked = unit.jobs[0].gang_request if len(unit.jobs) == 1 else None
     if asked is None or asked.quorum is None:
         return False
-    method = change_method(AdviceKind.QUORUM, ChangedObject.GANG_JOB, unit.facts.kubernetes)
+    method = change_method(AdviceKind.QUORUM, ChangedObject.GANG_JOB, unit.gang.cluster.kubernetes)
     return method is ChangeMethod.IN_PLACE
 
 

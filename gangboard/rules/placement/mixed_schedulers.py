@@ -18,7 +18,6 @@ from gangboard.domain.pod import STOCK_SCHEDULER, Pod
 from gangboard.domain.text import count, names
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import newest_creation
 from gangboard.facts.scheduler_text import (
     ONE_SCHEDULER,
@@ -26,6 +25,7 @@ from gangboard.facts.scheduler_text import (
     scheduler_errors,
 )
 from gangboard.facts.state_since import waits_since
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import lacks_room
 from gangboard.plugins.rule import UnitRule
 
@@ -34,9 +34,11 @@ _LOOKS_AT_PLACED = (1, 37)
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while members wait in a group with several scheduler names."""
+    if not unit.group_name or not lacks_room(unit):
+        return None
     members = _members(unit)
     schedulers = Counter(pod.scheduler_name for pod in members if pod.scheduler_name)
-    if not unit.group_name or len(schedulers) < 2 or not lacks_room(unit):
+    if len(schedulers) < 2:
         return None
     said = tuple(one for one in scheduler_errors(unit) if ONE_SCHEDULER in one.raw)
     if not _is_refused(unit, members, said):
@@ -76,7 +78,7 @@ def _is_refused(unit: Unit, members: Sequence[Pod], said: tuple[SchedulerMessage
     """Whether the names keep members waiting: in a gang always, in a basic group where a scheduler looks at them."""
     if unit.quorum is not None or said:
         return True
-    minor = unit.facts.kubernetes
+    minor = unit.gang.cluster.kubernetes
     if minor is None or minor < _LOOKS_AT_PLACED or any(pod.group_kind for pod in members):
         return False
     waits = any(pod.scheduler_name == STOCK_SCHEDULER for pod in unit.unplaced)
@@ -87,5 +89,11 @@ def _is_refused(unit: Unit, members: Sequence[Pod], said: tuple[SchedulerMessage
 
 
 RULE = UnitRule(
-    "mixed-schedulers", Stage.PLACEMENT, "Mixed schedulers", 20, find, health=Health.BLOCKED
+    "mixed-schedulers",
+    Stage.PLACEMENT,
+    "Mixed schedulers",
+    20,
+    find,
+    health=Health.BLOCKED,
+    of_waiting=True,
 )

@@ -14,9 +14,9 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.text import out_of
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.scheduler_text import has_scheduler_messages, scheduler_messages
 from gangboard.facts.state_since import waits_since
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import lacks_room
 from gangboard.placement.deadlock import find_rival
 from gangboard.placement.sentences.finding import evidence_of, said_evidence
@@ -94,5 +94,11 @@ def _waits(gang: RunningGang) -> int:
 
 
 RULE = UnitRule(
-    "mutual-deadlock", Stage.PLACEMENT, "Mutual deadlock", 46, find, health=Health.BLOCKED
+    "mutual-deadlock",
+    Stage.PLACEMENT,
+    "Mutual deadlock",
+    46,
+    find,
+    health=Health.BLOCKED,
+    of_waiting=True,
 )

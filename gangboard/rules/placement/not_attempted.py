@@ -18,10 +18,10 @@ from gangboard.domain.text import count, label, names, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempt_history import latest, restart_under_way
 from gangboard.facts.findings import still_starting, unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import ATTEMPT_GRACE, newest_creation
 from gangboard.facts.missing_groups import waiting_for_missing_group
 from gangboard.facts.scheduler_text import group_refusal
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import is_formed, lacks_room
 from gangboard.plugins.rule import UnitRule
 
@@ -58,7 +58,7 @@ def _may_be_there(unit: Unit) -> bool:
     """Whether the group that its pods name can exist although it is not known."""
     if any(pod.group_kind for pod in unit.unplaced):
         return not waiting_for_missing_group(unit)
-    return unit.facts.groups_unobserved
+    return unit.gang.cluster.groups_unobserved
 
 
 def _silent_since(unit: Unit, silent: tuple[Pod, ...]) -> datetime | None:
@@ -70,7 +70,7 @@ def _silent_since(unit: Unit, silent: tuple[Pod, ...]) -> datetime | None:
     newest = newest_creation(silent)
     if all(pod.scheduled is None for pod in silent):
         return newest
-    return latest((newest, unit.memory.gated_at or unit.facts.memory_since or unit.now))
+    return latest((newest, unit.memory.gated_at or unit.gang.memory_since or unit.now))
 
 
 def _schedulers(pods: tuple[Pod, ...]) -> str:
@@ -86,7 +86,7 @@ def _advice(unit: Unit, silent: tuple[Pod, ...]) -> tuple[str, ...]:
     wanted = {pod.scheduler_name for pod in silent if pod.scheduler_name}
     if not wanted or (unit.group is not None and unit.group.parent_name):
         return ()
-    placing = Counter(pod.scheduler_name for pod in unit.facts.pods if pod.is_placed)
+    placing = Counter(pod.scheduler_name for pod in unit.gang.pods if pod.is_placed)
     others = {name: number for name, number in placing.items() if name and name not in wanted}
     do_not = "does not run" if len(wanted) == 1 else "do not run"
     start = f"tart {_schedulers(silent)} if {'it' if len(wanted) == 1 else 'they'} {do_not}"
@@ -114,4 +114,12 @@ def _evidence(unit: Unit, silent: tuple[Pod, ...]) -> tuple[Evidence, ...]:
     return tuple(found)
 
 
-RULE = UnitRule("not-attempted", Stage.PLACEMENT, "Not attempted", 95, find, health=Health.BLOCKED)
+RULE = UnitRule(
+    "not-attempted",
+    Stage.PLACEMENT,
+    "Not attempted",
+    95,
+    find,
+    health=Health.BLOCKED,
+    of_waiting=True,
+)

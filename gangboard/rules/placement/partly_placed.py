@@ -13,13 +13,13 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import count, out_of, plural, quote, sentence
 from gangboard.domain.verdict import Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.lost_members import is_loss
 from gangboard.facts.scheduler_text import (
     best_scheduler_message,
     scheduler_messages,
 )
 from gangboard.facts.state_since import waits_since
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import lacks_room
 from gangboard.placement.sentences.cause import placement_reason
 from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
@@ -81,7 +81,7 @@ def _of_the_gang(unit: Unit, placed: int) -> str:
 
 def _placed_elsewhere(unit: Unit) -> int:
     """Return how many pods of the gang outside of this unit hold a node."""
-    holding = unit.facts.holding
+    holding = unit.gang.holding
     return len(holding) - sum(pod.meta.ref.uid in holding for pod in unit.pods)
 
 
@@ -92,5 +92,6 @@ RULE = UnitRule(
     50,
     find,
     health=Health.DEGRADED,
+    of_waiting=True,
     of_room=True,
 )

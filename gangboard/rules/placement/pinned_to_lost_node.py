@@ -16,8 +16,8 @@ from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.domain.text import is_or_are, names, out_of, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.queue_sentences import system
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
 _NAME = "metadata.name"
@@ -27,7 +27,7 @@ _SELECTOR = "spec.nodeSelector"
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding where members ask for nodes by names that no node has."""
-    room = unit.facts.room
+    room = unit.gang.cluster.room
     if room.why or not room.nodes or not unit.unplaced:
         return None
     pins = [(pod, pin) for pod in unit.unplaced if (pin := _pin(pod)) is not None]
@@ -45,9 +45,9 @@ def find(unit: Unit) -> Finding | None:
     pods = [pod.meta.ref.name for pod, _ in lost]
     free = sorted({node for pod, _ in lost for node in _assigned(unit, pod)} & hosts)
     one = len(pods) == 1
-    now = f" {system(unit.facts)} now assigns {names(free)}." if free else ""
+    now = f" {system(unit.gang)} now assigns {names(free)}." if free else ""
     # A queue pins to nodes that exist. A name that a person gave may never have been one.
-    was_there = any(entry.assigned for entry in unit.facts.entries) and all(
+    was_there = any(entry.assigned for entry in unit.gang.entries) and all(
         pin.label == _SELECTOR for _, pin in lost
     )
     state = (
@@ -106,7 +106,7 @@ def _pin(pod: Pod) -> _Pin | None:
 
 def _assigned(unit: Unit, pod: Pod) -> Iterator[str]:
     """Yield nodes that a queue assigned to pods like this one and that have room for more of them."""
-    for entry in unit.facts.entries:
+    for entry in unit.gang.entries:
         for assigned in entry.assigned if entry.admitted and entry.is_in_use else ():
             if pod.labels.get(assigned.label) != assigned.value:
                 continue
@@ -123,4 +123,5 @@ RULE = UnitRule(
     48,
     find,
     health=Health.DEGRADED,
+    of_waiting=True,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import Finding
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.sentences.finding import placement_finding
 from gangboard.plugins.rule import UnitRule
 
@@ -19,7 +19,9 @@ def _rule(code: str, title: str, order: int, health: Health, *, of_room: bool = 
     def find(unit: Unit) -> Finding | None:
         return placement_finding(rule, unit)
 
-    rule = UnitRule(code, Stage.PLACEMENT, title, order, find, health=health, of_room=of_room)
+    rule = UnitRule(
+        code, Stage.PLACEMENT, title, order, find, health=health, of_waiting=True, of_room=of_room
+    )
     return rule
 
 

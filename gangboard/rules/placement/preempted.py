@@ -13,9 +13,9 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import count, plural
 from gangboard.domain.verdict import Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.preemption import last_preemption, takers_evidence, takers_text
 from gangboard.facts.scheduler_text import scheduler_messages
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import lacks_room
 from gangboard.placement.sentences.cause import placement_reason
 from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
@@ -68,4 +68,6 @@ def _of_victims(unit: Unit) -> datetime | None:
     return max((time for time in times if time is not None), default=None)
 
 
-RULE = UnitRule("preempted", Stage.PLACEMENT, "Preempted", 74, find, health=Health.WAITING)
+RULE = UnitRule(
+    "preempted", Stage.PLACEMENT, "Preempted", 74, find, health=Health.WAITING, of_waiting=True
+)

@@ -19,7 +19,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, names, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit, Victim
+from gangboard.facts.gang import Victim
 from gangboard.facts.preemption import never_preempts, victims_of
 from gangboard.facts.scheduler_text import (
     SchedulerMessage,
@@ -27,6 +27,7 @@ from gangboard.facts.scheduler_text import (
     scheduler_messages,
 )
 from gangboard.facts.state_since import waits_since
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import lacks_room
 from gangboard.plugins.rule import UnitRule
 
@@ -118,4 +119,6 @@ def _nodes(unit: Unit) -> tuple[Evidence, ...]:
     )
 
 
-RULE = UnitRule("preempting", Stage.PLACEMENT, "Preempting", 42, find, health=Health.WAITING)
+RULE = UnitRule(
+    "preempting", Stage.PLACEMENT, "Preempting", 42, find, health=Health.WAITING, of_waiting=True
+)

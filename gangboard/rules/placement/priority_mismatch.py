@@ -13,9 +13,9 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import count, is_or_are, names
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.scheduler_text import scheduler_errors
 from gangboard.facts.state_since import waits_since
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import lacks_room
 from gangboard.plugins.rule import UnitRule
 
@@ -58,5 +58,11 @@ def _advice(unit: Unit, own: int | None) -> str:
 
 
 RULE = UnitRule(
-    "priority-mismatch", Stage.PLACEMENT, "Priority mismatch", 30, find, health=Health.BLOCKED
+    "priority-mismatch",
+    Stage.PLACEMENT,
+    "Priority mismatch",
+    30,
+    find,
+    health=Health.BLOCKED,
+    of_waiting=True,
 )

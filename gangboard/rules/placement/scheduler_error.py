@@ -12,7 +12,6 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import count, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.scheduler_text import (
     ONE_SCHEDULER,
     SchedulerMessage,
@@ -20,6 +19,7 @@ from gangboard.facts.scheduler_text import (
     scheduler_errors,
 )
 from gangboard.facts.state_since import waits_since
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import lacks_room
 from gangboard.placement.sentences.cause import explains_error
 from gangboard.plugins.rule import UnitRule
@@ -76,5 +76,11 @@ def _read_log(unit: Unit) -> AdvisedStep:
 
 
 RULE = UnitRule(
-    "scheduler-error", Stage.PLACEMENT, "Scheduler error", 40, find, health=Health.BLOCKED
+    "scheduler-error",
+    Stage.PLACEMENT,
+    "Scheduler error",
+    40,
+    find,
+    health=Health.BLOCKED,
+    of_waiting=True,
 )

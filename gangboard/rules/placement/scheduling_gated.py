@@ -17,10 +17,10 @@ from gangboard.domain.text import names, out_of, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempt_history import latest
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import CREATION_GRACE, newest_creation
 from gangboard.facts.queue_sentences import system
 from gangboard.facts.scheduler_text import has_rejected_pods
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import lacks_room
 from gangboard.plugins.rule import UnitRule
 
@@ -36,7 +36,7 @@ def find(unit: Unit) -> Finding | None:
     due = _removal_due(unit, gated)
     is_late = due is not None and due <= unit.now
     it = "it" if number == 1 else "them"
-    late = f", though {system(unit.facts)} admitted {it} over 2 min ago" if is_late else ""
+    late = f", though {system(unit.gang)} admitted {it} over 2 min ago" if is_late else ""
     since = [pod.scheduled.since for pod in gated if pod.scheduled and pod.scheduled.since]
     return unit_finding(
         RULE,
@@ -60,7 +60,7 @@ def _removal_due(unit: Unit, gated: Sequence[Pod]) -> datetime | None:
     group of its entries.
     """
     domains = {gate.partition("/")[0] for pod in gated for gate in pod.gates}
-    entries = [one for one in unit.facts.entries if one.is_in_use]
+    entries = [one for one in unit.gang.entries if one.is_in_use]
     admitted = [one.admitted_at for one in entries if one.admitted]
     if not entries or None in admitted or len(admitted) < len(entries):
         return None
@@ -74,7 +74,7 @@ def _removal_due(unit: Unit, gated: Sequence[Pod]) -> datetime | None:
 
 def _look_at_queue(unit: Unit, gates: Sequence[str]) -> str:
     what = "the gate" if len(gates) == 1 else "the gates"
-    return f"Look at the log of {system(unit.facts)}, which removes {what}. Its quota is taken meanwhile."
+    return f"Look at the log of {system(unit.gang)}, which removes {what}. Its quota is taken meanwhile."
 
 
 def _who_removes(gates: Sequence[str]) -> str:
@@ -85,5 +85,11 @@ def _who_removes(gates: Sequence[str]) -> str:
 
 
 RULE = UnitRule(
-    "scheduling-gated", Stage.PLACEMENT, "Scheduling gates", 10, find, health=Health.WAITING
+    "scheduling-gated",
+    Stage.PLACEMENT,
+    "Scheduling gates",
+    10,
+    find,
+    health=Health.WAITING,
+    of_waiting=True,
 )

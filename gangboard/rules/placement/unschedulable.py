@@ -14,7 +14,6 @@ from gangboard.domain.placement_result import Assessment, FitAnswer, PlacementCa
 from gangboard.domain.text import count, names, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.retry import fits_now, is_refused_since
 from gangboard.facts.scheduler_text import (
     SchedulerMessage,
@@ -22,6 +21,7 @@ from gangboard.facts.scheduler_text import (
     scheduler_messages,
 )
 from gangboard.facts.state_since import waits_since
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import lacks_room
 from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
 from gangboard.plugins.rule import UnitRule
@@ -113,5 +113,12 @@ def _placement(unit: Unit) -> tuple[Evidence, ...]:
 
 
 RULE = UnitRule(
-    "unschedulable", Stage.PLACEMENT, "No room found", 90, find, health=Health.WAITING, of_room=True
+    "unschedulable",
+    Stage.PLACEMENT,
+    "No room found",
+    90,
+    find,
+    health=Health.WAITING,
+    of_waiting=True,
+    of_room=True,
 )

@@ -19,7 +19,6 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.node_claim_nominations import NodeClaimProgress, Nomination, nominations
 from gangboard.facts.provisioning import Provision, provisions
 from gangboard.facts.scheduler_text import (
@@ -27,6 +26,7 @@ from gangboard.facts.scheduler_text import (
     has_scheduler_messages,
     scheduler_messages,
 )
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import lacks_room
 from gangboard.placement.sentences.finding import said_evidence
 from gangboard.plugins.rule import UnitRule
@@ -136,5 +136,11 @@ def _seen(unit: Unit, event: Event) -> datetime:
 
 
 RULE = UnitRule(
-    "waiting-for-nodes", Stage.PLACEMENT, "Waiting for nodes", 44, find, health=Health.WAITING
+    "waiting-for-nodes",
+    Stage.PLACEMENT,
+    "Waiting for nodes",
+    44,
+    find,
+    health=Health.WAITING,
+    of_waiting=True,
 )

@@ -12,7 +12,6 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempt_history import restart_under_way
 from gangboard.facts.copied_commands import look_at_unready
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import growing_until
 from gangboard.facts.lost_members import are_kept_away, how_many_run, how_they_left
 from gangboard.facts.missing_members import (
@@ -21,15 +20,16 @@ from gangboard.facts.missing_members import (
     missing_reason,
 )
 from gangboard.facts.state_since import quorum_since
-from gangboard.facts.unit_counts import given_up, is_full, ready_count, runs_enough
+from gangboard.facts.unit import Unit
+from gangboard.facts.unit_counts import ready_count, runs_enough
 from gangboard.placement.sentences.finding import advice_of, reason_of
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a gang at its quorum whose other members cannot come or do not."""
-    short = given_up(unit)
-    if (is_full(unit) and not short) or not runs_enough(unit):
+    short = unit.given_up
+    if (unit.is_full and not short) or not runs_enough(unit):
         return None
     if not short and not are_kept_away(unit):
         until = growing_until(unit)

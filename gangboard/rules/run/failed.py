@@ -12,7 +12,7 @@ from gangboard.domain.text import count, label, pods_left, pods_stay, sentence, 
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.containers import Exit, common_exit
 from gangboard.facts.findings import gang_finding
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
 from gangboard.facts.state_since import announced_since
 from gangboard.facts.unit_counts import is_bad_ending
 from gangboard.plugins.rule import GangRule
@@ -21,37 +21,37 @@ _SPENT = {"BackoffLimitExceeded": "has no retries left"}
 """What a reason of the Job controller means, where how its containers ended is told beside it."""
 
 
-def find(facts: GangFacts) -> Finding | None:
+def find(gang: Gang) -> Finding | None:
     """Return a finding for a failed or failing owner: how its containers ended, else what its controller says.
 
     Of an owner and the child Job that failed first, the Job: that is nearer to the cause.
     """
-    owner = facts.owner
+    owner = gang.owner
     is_failing = owner.finish is None and is_bad_ending(owner.ending)
     if not is_failing and (owner.finish is None or owner.finish.outcome is not Outcome.FAILED):
         return None
     evidence = [Evidence("reason", _reason(owner), owner.meta.ref)]
-    child = _failed_child(facts)
+    child = _failed_child(gang)
     if child is not None:
         evidence.append(Evidence("failed Job", _reason(child), child.meta.ref))
-    ended = common_exit(facts.pods)
-    left_over = pods_stay(facts.pods) if owner.finish is not None else ""
+    ended = common_exit(gang.pods)
+    left_over = pods_stay(gang.pods) if owner.finish is not None else ""
     return gang_finding(
         RULE,
         Health.FAILED,
-        f"{_message(facts, child, ended)}{left_over}",
+        f"{_message(gang, child, ended)}{left_over}",
         advice=ended.advice if ended is not None else (),
         evidence=tuple(evidence),
         since=owner.finish.at if owner.finish is not None else announced_since(owner),
     )
 
 
-def _message(facts: GangFacts, child: Owner | None, ended: Exit | None) -> str:
-    owner = facts.owner
+def _message(gang: Gang, child: Owner | None, ended: Exit | None) -> str:
+    owner = gang.owner
     who = f"the {owner.meta.ref.kind}" if child is None else label(child.meta.ref)
     reason, said = "", ""
     if child is None and owner.finish is None:
-        left = pods_left(facts.pods)
+        left = pods_left(gang.pods)
         fails = f"is failing ({owner.ending}){f'; {left}' if left else ''}"
     else:
         finish = (child or owner).finish
@@ -70,12 +70,12 @@ def _reason(owner: Owner) -> str:
     return ": ".join(filter(None, (owner.finish.reason, owner.finish.message)))
 
 
-def _failed_child(facts: GangFacts) -> Owner | None:
+def _failed_child(gang: Gang) -> Owner | None:
     """Return the child Job that failed first."""
     failed = [
         job
-        for job in facts.jobs
-        if job.meta.ref.uid != facts.owner.meta.ref.uid
+        for job in gang.jobs
+        if job.meta.ref.uid != gang.owner.meta.ref.uid
         and job.finish is not None
         and job.finish.outcome is Outcome.FAILED
     ]

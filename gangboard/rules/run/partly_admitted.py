@@ -8,22 +8,22 @@ from __future__ import annotations
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.queue_sentences import queue_text
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding where an entry of the owner was admitted with fewer pods."""
-    facts = unit.facts
-    entries = [one for one in facts.queue.entries if one.admitted and one.asked_pods]
+    gang = unit.gang
+    entries = [one for one in gang.queue.entries if one.admitted and one.asked_pods]
     if not entries:
         return None
     given, asked = sum(one.admitted_pods for one in entries), sum(one.asked_pods for one in entries)
     return unit_finding(
         RULE,
         unit,
-        f"{queue_text(facts, facts.queue)} admitted it with {given} of the {asked} pods that it asked for.",
+        f"{queue_text(gang, gang.queue)} admitted it with {given} of the {asked} pods that it asked for.",
         evidence=tuple(
             Evidence("pods admitted", f"{one.admitted_pods} of {one.asked_pods}", one.meta.ref)
             for one in entries

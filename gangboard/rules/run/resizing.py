@@ -6,18 +6,18 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempt_history import restart_under_way
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import growing_until
 from gangboard.facts.lost_members import are_kept_away, how_many_run
 from gangboard.facts.missing_members import missing_reason
 from gangboard.facts.state_since import quorum_since
-from gangboard.facts.unit_counts import is_full, runs_enough
+from gangboard.facts.unit import Unit
+from gangboard.facts.unit_counts import runs_enough
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while a gang at its quorum grows and nothing keeps the rest away."""
-    if is_full(unit) or not runs_enough(unit) or are_kept_away(unit):
+    if unit.is_full or not runs_enough(unit) or are_kept_away(unit):
         return None
     until = growing_until(unit)
     if until is None or until <= unit.now or restart_under_way(unit) is not None:

@@ -19,11 +19,11 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempt_history import Restart, restart_under_way
 from gangboard.facts.containers import common_exit
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import next_recheck
 from gangboard.facts.lost_members import are_kept_away
 from gangboard.facts.scheduler_text import has_rejected_pods
 from gangboard.facts.state_since import announced_since
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import failing_jobs, is_formed, lacks_room, runs_enough
 from gangboard.plugins.rule import UnitRule
 
@@ -65,7 +65,7 @@ def _has_another_word(unit: Unit) -> bool:
 
 def _of(unit: Unit, restart: Restart) -> str:
     """Return ` of Job train-0` where a gang has several Jobs that could be meant."""
-    return f" of {label(restart.source)}" if len(unit.facts.jobs) > 1 else ""
+    return f" of {label(restart.source)}" if len(unit.gang.jobs) > 1 else ""
 
 
 def _failing(unit: Unit, job: Owner) -> Finding:

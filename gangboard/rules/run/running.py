@@ -6,24 +6,20 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import all_of, is_or_are, sentence_case
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.state_since import whole_since
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import (
     asks_for_nothing,
     failing_jobs,
-    given_up,
     is_bare_group,
     is_empty_plan,
-    is_full,
-    seats,
-    succeeded,
 )
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a unit that lacks nobody; a unit that asks for nobody does not run."""
-    if not is_full(unit) or failing_jobs(unit) or asks_for_nothing(unit) or given_up(unit):
+    if not unit.is_full or failing_jobs(unit) or asks_for_nothing(unit) or unit.given_up:
         return None
     if not unit.wanted and (unit.held or (is_bare_group(unit) and not unit.pods)):
         return None
@@ -42,7 +38,7 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _message(unit: Unit) -> str:
-    ready, done, left = len(unit.ready), succeeded(unit), seats(unit)
+    ready, done, left = len(unit.ready), unit.succeeded, unit.seats
     if not left:
         subject = f"{sentence_case(all_of(done, 'pod'))} have" if done > 1 else "Its pod has"
         return f"{subject} succeeded." if done else "All pods that were asked for are done."

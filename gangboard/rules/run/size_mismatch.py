@@ -10,7 +10,7 @@ from gangboard.domain.owner import Asked, Role
 from gangboard.domain.text import count, label
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
 

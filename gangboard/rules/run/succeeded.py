@@ -11,27 +11,27 @@ from gangboard.domain.owner import Outcome
 from gangboard.domain.text import pods_left, pods_stay, sentence, shorten
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import gang_finding
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
 from gangboard.facts.state_since import announced_since
 from gangboard.facts.unit_counts import is_bad_ending
 from gangboard.plugins.rule import GangRule
 
 
-def find(facts: GangFacts) -> Finding | None:
+def find(gang: Gang) -> Finding | None:
     """Return a finding for an owner that is done."""
-    owner, kind = facts.owner, facts.owner.meta.ref.kind
+    owner, kind = gang.owner, gang.owner.meta.ref.kind
     finish = owner.finish
     if finish is None:
         if not owner.ending or is_bad_ending(owner.ending):
             return None
-        left = pods_left(facts.pods)
+        left = pods_left(gang.pods)
         message = f"The {kind} has met its success criteria ({owner.ending})"
         message = f"{message}; {left}." if left else f"{message}."
         reason = owner.ending
     elif finish.outcome is Outcome.SUCCEEDED:
         said = shorten(finish.message)
         message = f"The {kind} succeeded: {sentence(said)}" if said else f"The {kind} succeeded."
-        message += pods_stay(facts.pods)
+        message += pods_stay(gang.pods)
         reason = finish.reason
     else:
         return None

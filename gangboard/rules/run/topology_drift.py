@@ -16,17 +16,16 @@ from gangboard.domain.queue import AssignedNodes, QueueEntry
 from gangboard.domain.text import count, is_or_are, names
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.queue_sentences import queue_text, system
-from gangboard.facts.unit_counts import is_full
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a unit that is whole, where some of its pods are on nodes that were not assigned."""
-    if not is_full(unit):
+    if not unit.is_full:
         return None
-    entries = [entry for entry in unit.facts.entries if entry.admitted and entry.is_in_use]
+    entries = [entry for entry in unit.gang.entries if entry.admitted and entry.is_in_use]
     strays = {pod.meta.ref.uid: pod for entry in entries for pod in _strays(unit, entry)}
     if not strays:
         return None
@@ -36,9 +35,9 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         f"It runs, but {count(number, 'pod')} {is_or_are(number)} on {names(nodes)}, where "
-        f"{system(unit.facts)} did not assign {'it' if number == 1 else 'them'}.",
+        f"{system(unit.gang)} did not assign {'it' if number == 1 else 'them'}.",
         advice=(
-            f"Suspend and resume it, so that {queue_text(unit.facts, unit.facts.queue)} assigns it again.",
+            f"Suspend and resume it, so that {queue_text(unit.gang, unit.gang.queue)} assigns it again.",
         ),
         evidence=tuple(
             Evidence(f"assigned to pods {one.value}", _listed(one), entry.meta.ref)

@@ -20,7 +20,7 @@ from gangboard.facts.containers import (
     last_end,
 )
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
 # One restart can be chance; the kubelet itself says CrashLoopBackOff after the first.

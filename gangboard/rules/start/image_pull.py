@@ -21,8 +21,8 @@ from gangboard.facts.containers import (
     find_container_problem,
 )
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.state_since import problem_since
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
 _IMAGE = re.compile(r'[Ii]mage "(?P<image>[^"]+)"')

@@ -21,8 +21,8 @@ from gangboard.domain.text import count, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.containers import container_health
 from gangboard.facts.findings import still_starting, unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.kubelet_text import absent_object
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
 _REASONS = frozenset(
@@ -54,7 +54,9 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while pods that have a node are refused what comes before containers."""
-    waiting = {pod.meta.ref.uid: pod for pod in unit.placed if _waits(pod)}
+    waiting = {
+        pod.meta.ref.uid: pod for pod in unit.placed if pod.phase == "Pending" and _waits(pod)
+    }
     said = _newest(unit, waiting) if waiting else {}
     if not said:
         return None
@@ -92,8 +94,8 @@ def _advice(unit: Unit, newest: Event) -> tuple[str, ...]:
 
 
 def _waits(pod: Pod) -> bool:
-    """Whether nothing of a pod exists yet on its node."""
-    if pod.phase != "Pending" or (pod.set_up is not None and pod.set_up.is_true):
+    """Whether nothing of a pending pod exists yet on its node."""
+    if pod.set_up is not None and pod.set_up.is_true:
         return False
     return all(
         container.state in ("", "waiting") and container.reason in _NOT_MADE

@@ -20,16 +20,14 @@ from gangboard.domain.text import (
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempt_history import restart_under_way
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.state_since import starts_since
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import (
     failing_jobs,
-    is_full,
     is_paused,
     lacks_room,
     runs_enough,
     sick_nodes,
-    succeeded,
 )
 from gangboard.plugins.rule import UnitRule
 
@@ -38,7 +36,7 @@ _CREATING = frozenset({"ContainerCreating", "PodInitializing"})
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while the unit comes up for the first time in its attempt."""
-    if is_full(unit) or runs_enough(unit) or is_paused(unit) or failing_jobs(unit):
+    if unit.is_full or runs_enough(unit) or is_paused(unit) or failing_jobs(unit):
         return None
     if restart_under_way(unit) is not None:
         return None
@@ -75,7 +73,7 @@ def _pending(unit: Unit) -> str:
     creating = sum(_is_creating(pod) for pod in unready)
     rest = len(unready) - creating
     texts = []
-    done = succeeded(unit)
+    done = unit.succeeded
     if done:
         texts.append(f"{done} {'has' if done == 1 else 'have'} succeeded")
     if unit.unplaced and not lacks_room(unit):

@@ -9,7 +9,7 @@ from gangboard.domain.action import Step, StepKind, Verb
 from gangboard.domain.hold import ACTION_ANNOTATION
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.plugins.lever import Lever, Made, Rule
 from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal, nothing_to_do
 from gangboard.policy.phrases import gang_resumed, gang_stopped
@@ -25,9 +25,7 @@ class Command(Lever):
     title = "Command a toy"
     description = "A Command to the controller of toys."
 
-    def decide(
-        self, gang: GangIndex, subject: Owner, desired: DesiredAction
-    ) -> Decision | PlanRefusal:
+    def decide(self, gang: Gang, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
         stops = desired.verb is Verb.SUSPEND
         if subject.suspended is stops:
             return nothing_to_do(f"{gang.name} is {'stopped already' if stops else 'not stopped'}")

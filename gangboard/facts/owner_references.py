@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from gangboard.domain.group import Group
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.queue import QueueEntry
 from gangboard.domain.text import label
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang, Root
 from gangboard.plugins import registry
 
 
@@ -31,13 +29,13 @@ def with_known_controller(thing: Owner | Pod, owners: Mapping[str, Owner]) -> Ow
     return replace(thing, meta=replace(thing.meta, controller=made_by))
 
 
-def unread_owners(facts: GangFacts) -> tuple[str, ...]:
+def unread_owners(gang: Gang) -> tuple[str, ...]:
     """Return `Kind/name` of what owns a gang, or makes the pods of a bare group, where nobody reads that."""
-    owner = facts.owner.meta
+    owner = gang.owner.meta
     is_bare = registry.owner_kind(owner.ref.group, owner.ref.kind) is None
-    things = (owner, *(pod.meta for pod in facts.pods if is_bare and owner.controller is None))
+    things = (owner, *(pod.meta for pod in gang.pods if is_bare and owner.controller is None))
     above = [meta.controller for meta in things if meta.controller is not None]
-    known = {owner.ref.uid, *(one.meta.ref.uid for one in (*facts.groups, *facts.workloads))}
+    known = {owner.ref.uid, *(one.meta.ref.uid for one in (*gang.groups, *gang.workloads))}
     return tuple(
         dict.fromkeys(
             f"{one.kind}/{one.name}" for one in above if one.uid not in known and not _is_read(one)
@@ -52,7 +50,7 @@ def _is_read(controller: Controller) -> bool:
 
 
 def odd_references(
-    root: Owner | Pod | Group | QueueEntry, owners: Mapping[str, Owner], *, owned_elsewhere: bool
+    root: Root, owners: Mapping[str, Owner], *, owned_elsewhere: bool
 ) -> Iterator[str]:
     """Yield what is odd about how a gang hangs together, as sentences."""
     name = label(root.meta.ref)

@@ -13,8 +13,8 @@ from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller, Meta
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
-from gangboard.store import action_context, objects
-from gangboard.store.action_context import find_gang, find_object, read_action_context
+from gangboard.store import gang_objects, objects
+from gangboard.store.gang_objects import find_gang, find_object, read_gang
 from gangboard.store.models import Cluster, ResourceState
 from tests.domain_objects import a_meta
 from tests.factories import make_cluster, make_gang, store_object
@@ -63,27 +63,27 @@ def cluster() -> Cluster:
 
 def test_a_jobset(cluster: Cluster) -> None:
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
-    context = read_action_context(cluster.pk, gang)
+    context = read_gang(cluster.pk, gang)
     assert context is not None
     assert context.owner.meta.ref.uid == "js"
     assert [job.meta.ref.uid for job in context.jobs] == ["j0"]
     assert [job.meta.ref.uid for job in context.old_jobs] == ["j1"]
     assert [hold.meta.ref.uid for hold in context.holds] == ["h0"]
     assert [entry.meta.ref.uid for entry in context.entries] == ["w0"]
-    assert context.api_versions == {JOBS: "v1", HOLDS: "v1alpha1"}
+    assert context.cluster.api_versions == {JOBS: "v1", HOLDS: "v1alpha1"}
 
 
 def test_a_standalone_job_is_its_own_only_job(cluster: Cluster) -> None:
     store_object(cluster, JOBS, Owner(meta("batch", "Job", "alone", "a")))
     gang = make_gang(cluster, "alone", uid="a", kind="Job", api_group="batch")
-    context = read_action_context(cluster.pk, gang)
+    context = read_gang(cluster.pk, gang)
     assert context is not None
     assert [job.meta.ref.uid for job in context.jobs] == ["a"]
 
 
 def test_what_is_no_owner_has_no_ground(cluster: Cluster) -> None:
     gang = make_gang(cluster, "gone", uid="gone")
-    assert read_action_context(cluster.pk, gang) is None
+    assert read_gang(cluster.pk, gang) is None
 
 
 def test_the_gang_of_a_child_job(cluster: Cluster) -> None:
@@ -109,7 +109,7 @@ def test_what_else_is_in_the_namespace_is_not_read(
 ) -> None:
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
     with CaptureQueriesContext(connection) as alone:
-        read_action_context(cluster.pk, gang)
+        read_gang(cluster.pk, gang)
     for number in range(60):
         uid = f"other-{number}"
         hold = Hold(meta("gangboard.dev", "Hold", f"h-{uid}", f"h-{uid}"), "train-w-0", uid)
@@ -125,9 +125,9 @@ def test_what_else_is_in_the_namespace_is_not_read(
         unpacked.append(found := objects.unpack(data, model))
         return found
 
-    monkeypatch.setattr(action_context, "unpack", count)
+    monkeypatch.setattr(gang_objects, "unpack", count)
     with CaptureQueriesContext(connection) as crowded:
-        context = read_action_context(cluster.pk, gang)
+        context = read_gang(cluster.pk, gang)
     assert context is not None
     assert [hold.meta.ref.uid for hold in context.holds] == ["h0"]
     # The JobSet's two Jobs, its Hold and its entry.
@@ -138,7 +138,7 @@ def test_what_else_is_in_the_namespace_is_not_read(
 def test_a_child_is_known_by_its_controller_whatever_it_is_called(cluster: Cluster) -> None:
     store_object(cluster, JOBS, Owner(meta("batch", "Job", "shortened-8f3a", "odd", "js")))
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
-    context = read_action_context(cluster.pk, gang)
+    context = read_gang(cluster.pk, gang)
     assert context is not None
     assert {job.meta.ref.uid for job in (*context.jobs, *context.old_jobs)} == {"j0", "j1", "odd"}
 
@@ -150,7 +150,7 @@ def test_children_of_children_and_a_circle_of_owners(cluster: Cluster) -> None:
         store_object(cluster, JOBSETS, model)
     store_object(cluster, JOBS, Owner(meta("batch", "Job", "top-m-0", "bottom", "middle")))
     gang = make_gang(cluster, "top", uid="top", namespace=NAMESPACE)
-    context = read_action_context(cluster.pk, gang)
+    context = read_gang(cluster.pk, gang)
     assert context is not None
     assert {job.meta.ref.uid for job in (*context.jobs, *context.old_jobs)} == {"bottom"}
 
@@ -161,7 +161,7 @@ def test_more_children_than_one_query_takes(cluster: Cluster) -> None:
     last = Hold(meta("gangboard.dev", "Hold", "last", "last"), "w", f"w-{objects.BATCH}")
     store_object(cluster, HOLDS, last)
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
-    context = read_action_context(cluster.pk, gang)
+    context = read_gang(cluster.pk, gang)
     assert context is not None
     assert {hold.meta.ref.uid for hold in context.holds} == {"h0", "last"}
 

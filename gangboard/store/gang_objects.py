@@ -1,4 +1,4 @@
-"""The stored objects of one gang that the policy of actions needs. No pods: it is cheap."""
+"""The stored objects of one gang, without pods: what the policy of actions reads."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from functools import cache
 from operator import itemgetter
 from typing import Any
 
+from django.utils import timezone
+
 from gangboard.decode.holds import HOLD
-from gangboard.diagnosis.current_attempt import current_uids
-from gangboard.diagnosis.ownership_tree import tree_of
-from gangboard.domain.action import ActionContext
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
+from gangboard.domain.queue_status import QueueVisibility
 from gangboard.domain.watch_state import WatchState
+from gangboard.facts.build_gang import NO_OBJECTS, GangObjects, build_gang
+from gangboard.facts.cluster_view import ClusterView
+from gangboard.facts.gang import Gang as GangModel
 from gangboard.plugins import registry
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
@@ -31,51 +34,39 @@ Place = tuple[int, str, str]
 
 @cache
 def action_models() -> dict[str, type[Any]]:
-    """Return resource key → class of the domain, of all that an ActionContext is made of."""
+    """Return resource key → class of the domain, of all that a gang is made of, without pods."""
     return {resource.key: resource.model for resource in (*registry.resources(), HOLD)}
 
 
-def read_action_context(cluster_id: int, gang: Gang) -> ActionContext | None:
-    """Return what is known of a gang now, as the poll saw it last.
+def read_gang(cluster_id: int, gang: Gang) -> GangModel | None:
+    """Return a gang as the poll stored its objects, without pods.
 
     None when its owner is gone, or no kind that can be acted on (a bare pod or group). Costs about 6
-    queries, and as many objects as the gang has: whatever else is in its namespace is left alone.
+    queries, and as many objects as the gang has: other objects of its namespace are not read.
     """
     detail = unpack_detail(bytes(gang.detail))
-    named = [
+    references = [
         Reference(cluster_id, gang.namespace, uid)
         for uid in (gang.uid, *(ref.uid for ref in detail.groups))
     ]
-    found = read_referred(named, action_models())
-    owner = found.get(named[0])
+    stored = read_referred(references, action_models())
+    owner = stored.get(references[0])
     if not isinstance(owner, Owner):
         return None
     below = _below(cluster_id, owner)
-    current = current_uids(owner, below)
-    tree = tree_of(owner, below, current)
-    jobs = [one for one in below if one.meta.ref.is_job]
-    if owner.meta.ref.is_job:
-        jobs = [owner]
     uids = [owner.meta.ref.uid, *(one.meta.ref.uid for one in below)]
-    kept = _of_owners(cluster_id, gang.namespace, uids, (Hold, QueueEntry))
-    return ActionContext(
-        owner=tree[0],
-        middle=tuple(one for one in tree[1:] if not one.meta.ref.is_job),
-        jobs=_by_name(job for job in jobs if job.meta.ref.uid in current),
-        old_jobs=_by_name(job for job in jobs if job.meta.ref.uid not in current),
-        groups=tuple(model for one in named if isinstance(model := found.get(one), Group)),
-        holds=tuple(one for one in kept if isinstance(one, Hold)),
-        entries=tuple(one for one in kept if isinstance(one, QueueEntry)),
-        api_versions=served_versions(cluster_id),
-        maker=_maker(cluster_id, owner),
-    )
+    attached = _of_owners(cluster_id, gang.namespace, uids, (Hold, QueueEntry))
+    groups = (model for one in references if isinstance(model := stored.get(one), Group))
+    maker = _maker(cluster_id, owner)
+    objects = GangObjects(members=[*below, *groups, *attached], maker=maker)
+    return build_gang(owner, objects, read_cluster_view(cluster_id), timezone.now())
 
 
-def read_target_context(cluster_id: int, target: Owner, gang: Gang | None) -> ActionContext | None:
-    """Return what is known of the gang that an owner belongs to, or of the owner that makes gangs alone."""
+def read_target_gang(cluster_id: int, target: Owner, gang: Gang | None) -> GangModel | None:
+    """Return the gang that an owner belongs to, or an owner that makes gangs alone."""
     if registry.makes_gangs(target.meta.ref.group, target.meta.ref.kind):
-        return ActionContext(owner=target, api_versions=served_versions(cluster_id))
-    return read_action_context(cluster_id, gang) if gang is not None else None
+        return build_gang(target, NO_OBJECTS, read_cluster_view(cluster_id), timezone.now())
+    return read_gang(cluster_id, gang) if gang is not None else None
 
 
 def read_maker(gang: Gang) -> Owner | None:
@@ -170,10 +161,38 @@ def _made(model: Any) -> tuple[str, str]:
     return str(model.meta.created_at or ""), model.meta.ref.uid
 
 
-def served_versions(cluster_id: int) -> dict[str, str]:
-    """Return resource key → version in which a cluster serves it, of what it serves."""
-    rows = ResourceState.objects.filter(cluster_id=cluster_id).exclude(version="")
-    return dict(rows.exclude(state=WatchState.NOT_SERVED).values_list("resource", "version"))
+def read_cluster_view(cluster_id: int) -> ClusterView:
+    """Return the served versions of a cluster, and whether queue entries can be there (1 query)."""
+    rows = ResourceState.objects.filter(cluster_id=cluster_id)
+    states = {
+        resource: (state, version)
+        for resource, state, version in rows.values_list("resource", "state", "version")
+    }
+    return ClusterView(
+        api_versions={
+            resource: version
+            for resource, (state, version) in states.items()
+            if version and state != WatchState.NOT_SERVED
+        },
+        queue_visibility=_queue_visibility(
+            states.get(resource.key, ("", ""))[0]
+            for resource in registry.queue_resources(QueueEntry)
+        ),
+        queue_systems=tuple(system.label for system in registry.admission_systems()),
+    )
+
+
+def _queue_visibility(states: Iterable[str]) -> QueueVisibility:
+    """Return whether entries in queues can be there, by the states of their resources.
+
+    The poll has not looked for a resource without a stored state.
+    """
+    known = tuple(states)
+    served = [state for state in known if state != WatchState.NOT_SERVED]
+    if known and not served:
+        return QueueVisibility.NOT_SERVED
+    is_read = bool(served) and all(state == WatchState.OK for state in served)
+    return QueueVisibility.SERVED if is_read else QueueVisibility.NOT_KNOWN
 
 
 def _below(cluster_id: int, owner: Owner) -> list[Owner]:
@@ -200,7 +219,3 @@ def _of_owners(
         rows = owned_objects(cluster_id, namespace, uids[start : start + BATCH])
         found += rows.filter(resource__in=keys).values_list("name", "resource", "data")
     return [unpack(bytes(data), models[key]) for _, key, data in sorted(found, key=itemgetter(0))]
-
-
-def _by_name(jobs: Iterable[Owner]) -> tuple[Owner, ...]:
-    return tuple(sorted(jobs, key=lambda job: (job.meta.ref.name, job.meta.ref.uid)))

@@ -9,15 +9,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gangboard.diagnosis.object_links import has_entries, is_named_by_pods
 from gangboard.domain.group import Group, GroupTemplate, WorkloadEntry, read_entry
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.plugins import registry
+
+CORE = "scheduling.k8s.io"
+POD_GROUP, COMPOSITE, WORKLOAD = "PodGroup", "CompositePodGroup", "Workload"
+_V135 = "v1alpha1"
 
 
 def takes_pods(group: Group) -> bool:
     """Whether pods name it: a PodGroup, or an entry of a Workload."""
     return group.entry is not None or is_named_by_pods(group)
+
+
+def is_named_by_pods(group: Group) -> bool:
+    """Whether pods name such an object: a core PodGroup, or one that a label or an annotation names."""
+    ref = group.meta.ref
+    if ref.group == CORE:
+        return ref.kind == POD_GROUP
+    return f"{ref.kind}.{ref.group}" in registry.marked_kinds()
+
+
+def has_entries(group: Group) -> bool:
+    """Whether it is a Workload of 1.35, whose entries pods name."""
+    return group.meta.ref.kind == WORKLOAD and group.meta.api_version == _V135
 
 
 def entry_groups(

@@ -1,12 +1,13 @@
-"""Which child Jobs and pods count now: restarts and retries leave old ones behind."""
+"""The owners, Jobs and pods of the current attempt. Restarts and retries leave old ones behind."""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
+from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.plugins import registry
@@ -15,16 +16,6 @@ INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 """On pods of an Indexed Job, since Kubernetes 1.28; with older ones pods count as NonIndexed."""
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-_DIGITS = re.compile(r"(\d+)")
-
-
-def natural(name: str) -> tuple[tuple[str, int], ...]:
-    """Return a sort key that puts `w-2` before `w-10`."""
-    parts = _DIGITS.split(name)
-    return tuple(
-        (text, int(number[:18]) if number else -1)
-        for text, number in zip(parts[::2], [*parts[1::2], ""], strict=True)
-    )
 
 
 def current_uids(root: Owner, owners: Iterable[Owner]) -> frozenset[str]:
@@ -54,6 +45,42 @@ def _is_current(parent: Owner, child: Owner) -> bool:
     return kind is None or kind.is_current(parent, child)
 
 
+def tree_of(
+    root: Owner,
+    owners: Iterable[Owner],
+    current: Collection[str],
+    blueprints: Sequence[Blueprint] = (),
+) -> tuple[Owner, ...]:
+    """Return the root and what it and those below it made, parents first, each completed.
+
+    `current` are the uids that count (`current_attempt.current_uids`). A kind that leaves its size and
+    its roles to what it makes has them from there (`OwnerKind.complete`), so the lowest are completed first.
+    `blueprints` are those of them that are known.
+    """
+    by_uid = {one.meta.ref.uid: one for one in (root, *owners) if one.meta.ref.uid in current}
+    under: dict[str, list[str]] = defaultdict(list)
+    for uid, one in by_uid.items():
+        if one.meta.controller is not None and uid != root.meta.ref.uid:
+            under[one.meta.controller.uid].append(uid)
+    order = [root.meta.ref.uid]
+    for uid in order:
+        order += under[uid]
+    completed: dict[str, Owner] = {}
+    for uid in reversed(order):
+        made = [completed[child] for child in under[uid]]
+        completed[uid] = _completed(by_uid[uid], made, blueprints)
+    return tuple(completed[uid] for uid in order)
+
+
+def _completed(owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]) -> Owner:
+    ref = owner.meta.ref
+    kind = registry.owner_kind(ref.group, ref.kind)
+    if kind is None or kind.complete is None:
+        return owner
+    known = [one for one in blueprints if replace(one.meta.ref, uid="") in owner.blueprints]
+    return kind.complete(owner, children, known)
+
+
 def standing(pods: Iterable[Pod], jobs: Collection[Owner]) -> tuple[Pod, ...]:
     """Return the pods that stand for a member now, at most one for each.
 
@@ -76,15 +103,15 @@ def standing(pods: Iterable[Pod], jobs: Collection[Owner]) -> tuple[Pod, ...]:
     return tuple(found)
 
 
-def _standing_of_job(job: Owner, pods: list[Pod]) -> Iterable[Pod]:
+def _standing_of_job(job: Owner, pods: list[Pod]) -> list[Pod]:
     by_index: dict[str, list[Pod]] = defaultdict(list)
     for pod in pods:
         by_index[pod.labels.get(INDEX_LABEL, "")].append(pod)
     loose = by_index.pop("", [])
-    yield from (max(same, key=_claim) for same in by_index.values())
+    stays = [same[0] if len(same) == 1 else max(same, key=_claim) for same in by_index.values()]
     ranked = sorted(loose, key=_claim, reverse=True)
     firm = sum(map(_is_firm, ranked))
-    yield from ranked[: max(firm, job.desired - len(by_index))]
+    return stays + ranked[: max(firm, job.desired - len(by_index))]
 
 
 def _claim(pod: Pod) -> tuple[bool, bool, datetime, str]:
@@ -99,12 +126,3 @@ def _is_firm(pod: Pod) -> bool:
     A pod that has succeeded stays so while it is being deleted.
     """
     return pod.phase == "Succeeded" or (pod.phase != "Failed" and not pod.is_terminating)
-
-
-def pods_by_job(pods: Iterable[Pod], jobs: Iterable[Owner]) -> Mapping[str, tuple[Pod, ...]]:
-    """Return the pods of each Job by the Job's uid; Jobs without pods have an empty entry."""
-    found: dict[str, list[Pod]] = {job.meta.ref.uid: [] for job in jobs}
-    for pod in pods:
-        if pod.meta.controller is not None and pod.meta.controller.uid in found:
-            found[pod.meta.controller.uid].append(pod)
-    return {uid: tuple(of_job) for uid, of_job in found.items()}

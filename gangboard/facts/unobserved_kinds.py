@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gangboard.diagnosis.object_links import Linked
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.facts.gang import Unobserved
+from gangboard.facts.cluster_view import Unobserved
+from gangboard.facts.gang import Linked
 from gangboard.plugins import registry
 from gangboard.plugins.owner_kind import OwnerKind
 

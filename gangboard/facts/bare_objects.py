@@ -6,16 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from gangboard.diagnosis.object_links import CORE, POD_GROUP, WORKLOAD, has_entries
-from gangboard.diagnosis.workload_entries import takes_pods
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
+from gangboard.facts.gang import Root
+from gangboard.facts.workload_entries import CORE, POD_GROUP, WORKLOAD, has_entries, takes_pods
 
 
 def as_owner(
-    root: Owner | Pod | Group | QueueEntry,
+    root: Root,
     groups: Sequence[Group],
     pods: Sequence[Pod],
     foreign_pods: Sequence[Pod],

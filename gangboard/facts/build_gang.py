@@ -1,0 +1,222 @@
+"""Puts the objects of one gang together. The poll cache, the database and the live cluster supply them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from gangboard.domain.blueprint import Blueprint
+from gangboard.domain.event import Event, NotMade
+from gangboard.domain.group import Group
+from gangboard.domain.hold import Hold
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner, Role, SuspendChange
+from gangboard.domain.pod import Pod
+from gangboard.domain.pod_claims import UnusableClaims
+from gangboard.domain.queue import QueueEntry
+from gangboard.domain.quota import QueueTree
+from gangboard.domain.suspension import RecordedSuspend
+from gangboard.domain.text import natural
+from gangboard.domain.verdict import UnitMemory
+from gangboard.facts.bare_objects import as_owner
+from gangboard.facts.cluster_view import ClusterView, Unobserved
+from gangboard.facts.current_attempt import current_uids, tree_of
+from gangboard.facts.gang import Gang, Linked, Root, Victim
+from gangboard.facts.owner_references import odd_references, with_known_controller
+from gangboard.facts.replicas import MOST_NAMED, numbered_replicas
+from gangboard.facts.unobserved_kinds import concerning
+from gangboard.facts.workload_entries import WORKLOAD, entry_groups
+from gangboard.plugins import registry
+
+_Kept = TypeVar("_Kept", Owner, Pod, Group, Hold, QueueEntry)
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class GangObjects:
+    """What a source supplies of one gang besides its root. Only the poll supplies pods and what follows them."""
+
+    members: Iterable[Linked] = ()
+    """The other members by the ownership graph, those of former attempts included."""
+    foreign_pods: Iterable[Pod] = ()
+    placeholders: Iterable[Pod] = ()
+    maker: Owner | None = None
+    """The owner that makes such gangs."""
+    blueprints: Sequence[Blueprint] = ()
+    """Objects that its owners name and are made by."""
+    owned_elsewhere: bool = False
+    """An owner reference of the root names an object of another namespace."""
+    events: Iterable[Event] = ()
+    """Events about any member."""
+    unobserved: tuple[Unobserved, ...] = ()
+    """Resources that cannot be read in its namespace."""
+    memory: Mapping[str, UnitMemory] = field(default_factory=dict)
+    memory_since: datetime | None = None
+    queues: QueueTree = field(default_factory=QueueTree)
+    """The queues that its entries name."""
+    claims: UnusableClaims = field(default_factory=dict)
+    """What keeps its pods from using claims that they name."""
+    suspensions: Mapping[str, tuple[SuspendChange, ...]] = field(default_factory=dict)
+    """Observed changes of `spec.suspend` by uid."""
+    recorded_suspends: Mapping[str, RecordedSuspend] = field(default_factory=dict)
+    """Suspends of gangboard's record by uid."""
+    victims: Iterable[tuple[Pod, str]] = ()
+    """Pods that were preempted for a member, each with the uid of that member."""
+    takers: Mapping[str, ObjectRef] = field(default_factory=dict)
+    """The gangs of the pods and groups that preempted a member, by uid."""
+
+
+NO_OBJECTS = GangObjects()
+
+
+def build_gang(root: Root, objects: GangObjects, cluster: ClusterView, now: datetime) -> Gang:
+    """Return the gang of `root`, without what former attempts of the owner left behind.
+
+    Jobs, groups and pods come in the order of their names, events newest first.
+    """
+    known = _by_uid(root, objects.members)
+    owners = {uid: thing for uid, thing in known.items() if isinstance(thing, Owner)}
+    current = current_uids(root, owners.values()) if isinstance(root, Owner) else frozenset()
+    old = owners.keys() - current
+    tree: tuple[Owner, ...] = ()
+    if isinstance(root, Owner):
+        tree = tree_of(root, owners.values(), current, objects.blueprints)
+    kept = [thing for thing in known.values() if not _is_left_behind(thing, old)]
+    gone = known.keys() - {thing.meta.ref.uid for thing in kept}
+    pods = _ordered(thing for thing in kept if isinstance(thing, Pod))
+    foreign_pods = _ordered(objects.foreign_pods)
+    all_groups = _ordered(thing for thing in kept if isinstance(thing, Group))
+    workloads = tuple(group for group in all_groups if group.meta.ref.kind == WORKLOAD)
+    groups = (
+        *(group for group in all_groups if group.meta.ref.kind != WORKLOAD),
+        *entry_groups(workloads, owners.values(), pods, foreign_pods, root.meta.ref.uid),
+    )
+    events = _newest_first(event for event in objects.events if event.regarding.uid not in gone)
+    roles_of_pods = _roles_of_pods(tree, pods)
+    elsewhere = objects.owned_elsewhere
+    return Gang(
+        owner=_with_replicas(tree[0], roles_of_pods)
+        if tree
+        else as_owner(root, groups, pods, foreign_pods),
+        now=now,
+        cluster=cluster,
+        jobs=_ordered(owner for owner in tree if owner.meta.ref.is_job),
+        old_jobs=_ordered(owners[uid] for uid in old if owners[uid].meta.ref.is_job),
+        middle=tuple(owner for owner in tree[1:] if not owner.meta.ref.is_job),
+        maker=objects.maker,
+        groups=groups,
+        workloads=workloads,
+        pods=pods,
+        foreign_pods=foreign_pods,
+        placeholders=_ordered(objects.placeholders),
+        holds=_ordered(thing for thing in kept if isinstance(thing, Hold)),
+        entries=_entries(kept, root, pods),
+        events=events,
+        not_made=tuple(_not_made(tree, events)),
+        odd_references=tuple(odd_references(root, owners, owned_elsewhere=elsewhere)),
+        unobserved=concerning(objects.unobserved, root, kept),
+        memory=objects.memory,
+        memory_since=objects.memory_since,
+        queues=objects.queues,
+        claims=objects.claims,
+        suspensions=objects.suspensions,
+        recorded_suspends=objects.recorded_suspends,
+        victims=_leaving(objects.victims),
+        takers=objects.takers,
+        roles_of_pods=roles_of_pods,
+        kinds=registry.kind_traits(),
+        pod_reasons=registry.pod_reasons(),
+        admission=registry.queue_traits(),
+    )
+
+
+def _by_uid(root: Linked, members: Iterable[Linked]) -> dict[str, Linked]:
+    """Return root and members by uid, each with a controller that is known, if it has one."""
+    known: dict[str, Linked] = {thing.meta.ref.uid: thing for thing in (root, *members)}
+    owners = {uid: thing for uid, thing in known.items() if isinstance(thing, Owner)}
+    for uid, thing in known.items():
+        if (isinstance(thing, Owner) and thing is not root) or isinstance(thing, Pod):
+            known[uid] = with_known_controller(thing, owners)
+    return known
+
+
+def _entries(kept: Iterable[Linked], root: Linked, pods: Iterable[Pod]) -> tuple[QueueEntry, ...]:
+    """Return the entries of a gang; those about pods of it are about its root, which they keep from running."""
+    members = {"", *(pod.meta.ref.uid for pod in pods)}
+    return _ordered(
+        replace(entry, owner_uid=root.meta.ref.uid) if entry.owner_uid in members else entry
+        for entry in kept
+        if isinstance(entry, QueueEntry)
+    )
+
+
+def _not_made(tree: Iterable[Owner], events: Iterable[Event]) -> Iterator[NotMade]:
+    """Yield what the controllers of these owners could not make for them, newest first."""
+    reasons = {}
+    for owner in tree:
+        ref = owner.meta.ref
+        kind = registry.owner_kind(ref.group, ref.kind)
+        if kind is not None and kind.event_reasons:
+            reasons[ref.uid] = kind.event_reasons
+    for event in events:
+        words = reasons.get(event.regarding.uid, {}).get(event.reason)
+        if words is not None:
+            ref = event.regarding
+            said = words.replace("NAMESPACE/NAME", f"{ref.namespace}/{ref.name}")
+            yield NotMade(event, event.note.removeprefix(said).strip())
+
+
+def _roles_of_pods(tree: Sequence[Owner], pods: Iterable[Pod]) -> dict[str, str]:
+    """Return the role of each pod whose kind tells it by labels."""
+    ref = tree[0].meta.ref if tree else None
+    kind = registry.owner_kind(ref.group, ref.kind) if ref is not None else None
+    if kind is None or not kind.overrides("role_of"):
+        return {}
+    found = {pod.meta.ref.uid: kind.role_of(pod) for pod in pods}
+    return {uid: role for uid, role in found.items() if role}
+
+
+def _with_replicas(owner: Owner, roles_of_pods: Mapping[str, str]) -> Owner:
+    """Return the owner with its numbered replicas as roles: those with pods, some without, and the rest."""
+    kind = registry.owner_kind(owner.meta.ref.group, owner.meta.ref.kind)
+    if kind is None or not kind.overrides("is_numbered"):
+        return owner
+    there, left = set(roles_of_pods.values()), MOST_NAMED
+    roles: list[Role] = []
+    for role in owner.roles:
+        if not kind.is_numbered(role):
+            roles.append(role)
+            continue
+        replicas = numbered_replicas(role, there, left)
+        left -= min(left, sum(one.name not in there for one in replicas))
+        roles += replicas
+    return replace(owner, roles=tuple(roles))
+
+
+def _leaving(victims: Iterable[tuple[Pod, str]]) -> tuple[Victim, ...]:
+    """Return the victims that still hold their room. Who was only about to get a node is not deleted."""
+    found = {
+        pod.meta.ref.uid: Victim(
+            pod.meta.ref, taker, pod.disruption.since if pod.disruption is not None else None
+        )
+        for pod, taker in victims
+        if pod.is_live and pod.is_terminating
+    }
+    return tuple(sorted(found.values(), key=lambda one: (one.pod.namespace, natural(one.pod.name))))
+
+
+def _is_left_behind(thing: Linked, old: Set[str]) -> bool:
+    """Whether an object is an owner of a former attempt or was made by one."""
+    controller = thing.meta.controller
+    made_by = controller.uid if controller is not None else ""
+    return thing.meta.ref.uid in old or made_by in old
+
+
+def _ordered(things: Iterable[_Kept]) -> tuple[_Kept, ...]:
+    return tuple(sorted(things, key=lambda one: (natural(one.meta.ref.name), one.meta.ref.uid)))
+
+
+def _newest_first(events: Iterable[Event]) -> tuple[Event, ...]:
+    return tuple(sorted(events, key=lambda event: event.last_seen or _LONG_AGO, reverse=True))
