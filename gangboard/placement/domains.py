@@ -10,10 +10,10 @@ import numpy as np
 from gangboard.domain.capacity import PlacementRequest, PodSet
 from gangboard.domain.placement_result import Fit, FitAnswer, When
 from gangboard.domain.pod_constraints import HOSTNAME
-from gangboard.placement.columns import BoolColumn, IntColumn
 from gangboard.placement.feasible_nodes import FeasibleNodes, feasible_nodes_of
 from gangboard.placement.filling import fill
 from gangboard.placement.matching import is_about_hosts
+from gangboard.placement.node_columns import BoolColumn, IntColumn
 from gangboard.placement.node_filters import has_label
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.packing import Budget

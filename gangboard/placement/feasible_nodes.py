@@ -12,8 +12,8 @@ import numpy as np
 from gangboard.domain.capacity import Shape
 from gangboard.domain.placement_result import Constraint, Eligibility, Excluded, Filter, When
 from gangboard.placement.amounts import wanted
-from gangboard.placement.columns import SAFE, BoolColumn, IntColumn, total
 from gangboard.placement.matching import has_host_anti_affinity, one_per_domain_keys
+from gangboard.placement.node_columns import SAFE, BoolColumn, IntColumn, total
 from gangboard.placement.node_filters import NodeFilters, has_label
 from gangboard.placement.node_snapshot import NodeSnapshot
 

@@ -17,8 +17,8 @@ import numpy as np
 from gangboard.domain.capacity import PodSet
 from gangboard.domain.placement_result import Fit, FitAnswer, When
 from gangboard.placement.amounts import wanted
-from gangboard.placement.columns import SAFE, BoolColumn, IntColumn, total
 from gangboard.placement.feasible_nodes import feasible_nodes_of
+from gangboard.placement.node_columns import SAFE, BoolColumn, IntColumn, total
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.packing import (
     TOO_MANY_WAYS,

@@ -21,9 +21,9 @@ import numpy as np
 from gangboard.domain.capacity import PlacementRequest, PodSet
 from gangboard.domain.placement_result import When
 from gangboard.domain.pod_constraints import Spread
-from gangboard.placement.columns import BoolColumn, IntColumn
 from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import feasible_nodes_of
+from gangboard.placement.node_columns import BoolColumn, IntColumn
 from gangboard.placement.node_filters import NodeFilters
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.topology_spread import matching

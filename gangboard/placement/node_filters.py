@@ -14,7 +14,6 @@ from gangboard.domain.capacity import Requested, Shape
 from gangboard.domain.placement_result import Filter, When
 from gangboard.domain.pod_constraints import CORDON, HostPort, Requirement, Spread, Taint
 from gangboard.placement.amounts import wanted
-from gangboard.placement.columns import BoolColumn, IntColumn
 from gangboard.placement.matching import (
     NAME_FIELD,
     NOT_READY,
@@ -25,6 +24,7 @@ from gangboard.placement.matching import (
     ports_clash,
     untolerated,
 )
+from gangboard.placement.node_columns import BoolColumn, IntColumn
 from gangboard.placement.node_snapshot import NAME, NodeSnapshot
 
 

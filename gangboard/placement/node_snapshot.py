@@ -13,7 +13,7 @@ from typing import Any, TypeVar, overload
 from gangboard.domain.capacity import ClusterCapacity, NodeInfo, Requested
 from gangboard.domain.placement_result import When
 from gangboard.domain.pod_constraints import HostPort, PodTerm, Terms
-from gangboard.placement.columns import (
+from gangboard.placement.node_columns import (
     LabelColumn,
     NodeTotals,
     ResourceColumn,

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gangboard.domain.capacity import Shape
-from gangboard.placement.columns import IntColumn
 from gangboard.placement.matching import has_host_anti_affinity, ports_clash
+from gangboard.placement.node_columns import IntColumn
 
 Vector = tuple[int, ...]
 

@@ -13,8 +13,8 @@ import numpy as np
 from gangboard.domain.capacity import ClusterCapacity, Requested, RunningGang, Shape, Termination
 from gangboard.domain.placement_result import When
 from gangboard.placement.amounts import taken, wanted
-from gangboard.placement.columns import BoolColumn, IntColumn, int_column
 from gangboard.placement.feasible_nodes import MOST_KEPT, FeasibleNodes
+from gangboard.placement.node_columns import BoolColumn, IntColumn, int_column
 from gangboard.placement.node_snapshot import NodeSnapshot
 
 _FEW = 4

@@ -9,8 +9,8 @@ import numpy as np
 from gangboard.domain.capacity import NodeInfo, PodSet
 from gangboard.domain.placement_result import Total, When
 from gangboard.placement.amounts import wanted
-from gangboard.placement.columns import total
 from gangboard.placement.feasible_nodes import feasible_nodes_of
+from gangboard.placement.node_columns import total
 from gangboard.placement.node_snapshot import as_snapshot
 from gangboard.placement.packing import least
 

@@ -21,10 +21,10 @@ from gangboard.domain.resources import is_accelerator
 from gangboard.placement.amounts import free as amount_left
 from gangboard.placement.amounts import taken
 from gangboard.placement.anti_affinity import most_one_per_domain
-from gangboard.placement.columns import total
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import one_per_domain_keys, undecidable
 from gangboard.placement.members import shape_of, unread_text
+from gangboard.placement.node_columns import total
 from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of
 from gangboard.polling.assessment_index import AssessmentIndex, PodKind
 from gangboard.polling.node_usage import NodeUsageTracker

@@ -14,9 +14,9 @@ from unittest import mock
 from gangboard.domain.capacity import PODS, PlacementRequest, Shape
 from gangboard.domain.placement_result import Fit, FitAnswer, When
 from gangboard.placement.amounts import wanted
-from gangboard.placement.columns import BoolColumn, IntColumn
 from gangboard.placement.domains import fit_in_some_domain
 from gangboard.placement.feasible_nodes import FeasibleNodes
+from gangboard.placement.node_columns import BoolColumn, IntColumn
 from gangboard.placement.node_filters import NodeFilters
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.topology_spread import limits

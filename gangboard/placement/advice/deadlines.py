@@ -20,7 +20,7 @@ from gangboard.domain.objects import ObjectRef, node_ref
 from gangboard.domain.text import count, is_or_are, listed
 from gangboard.placement.advice.what_if import WhatIf, without_needless
 from gangboard.placement.advice.wording import node_names, shown, then_fits
-from gangboard.placement.columns import BoolColumn
+from gangboard.placement.node_columns import BoolColumn
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.running_gangs import (
     ExpectedTerminations,

@@ -16,8 +16,8 @@ from gangboard.facts.suspensions import writers_words
 from gangboard.placement.advice.what_if import WhatIf
 from gangboard.placement.advice.wording import node_names, shown, then_fits
 from gangboard.placement.amounts import amounts_of, wanted
-from gangboard.placement.columns import IntColumn
 from gangboard.placement.feasible_nodes import feasible_nodes_of
+from gangboard.placement.node_columns import IntColumn
 from gangboard.placement.unavailable_nodes import restored_nodes, uncordonable_nodes
 
 MOST_CORDONS = 50

@@ -15,9 +15,9 @@ from gangboard.domain.placement_result import FitAnswer, When
 from gangboard.placement.advice.what_if import Freed, WhatIf
 from gangboard.placement.advice.wording import room_of, shown, then_fits
 from gangboard.placement.amounts import free, wanted
-from gangboard.placement.columns import BoolColumn, IntColumn, total
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import has_host_anti_affinity, one_per_domain_keys, ports_clash
+from gangboard.placement.node_columns import BoolColumn, IntColumn, total
 
 MOST_CORDONS = 50
 EMPTIED = (1, 2, 3, 6)

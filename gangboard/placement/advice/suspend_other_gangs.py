@@ -16,7 +16,7 @@ from gangboard.domain.text import is_or_are, listed, plural
 from gangboard.placement.advice.what_if import WhatIf, without_needless
 from gangboard.placement.advice.wording import then_fits
 from gangboard.placement.amounts import amount_of, taken
-from gangboard.placement.columns import BoolColumn, IntColumn
+from gangboard.placement.node_columns import BoolColumn, IntColumn
 from gangboard.placement.running_gangs import RunningGangs, running_gangs_of
 
 MOST_GANGS = 3

@@ -12,12 +12,12 @@ from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Reques
 from gangboard.domain.placement_result import Assessment, Fit, FitAnswer, PlacementCause, When
 from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import wanted
-from gangboard.placement.columns import BoolColumn, IntColumn, largest_rows
 from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import FeasibleNodes, feasible_nodes_of
 from gangboard.placement.fits import fits
 from gangboard.placement.gang_nodes import without
 from gangboard.placement.matching import is_about_values
+from gangboard.placement.node_columns import BoolColumn, IntColumn, largest_rows
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.scheduler_order import is_found_in_scheduler_order, work_of
 

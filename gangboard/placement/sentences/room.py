@@ -12,9 +12,9 @@ from gangboard.domain.placement_result import Assessment, Filter, PlacementCause
 from gangboard.domain.text import count, is_or_are, listed
 from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import amount_of, amounts_of, bare, wanted
-from gangboard.placement.columns import IntColumn, total
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
+from gangboard.placement.node_columns import IntColumn, total
 from gangboard.placement.sentences.unavailable_nodes import withheld_devices
 from gangboard.placement.sentences.wording import (
     PlacementReason,

@@ -12,9 +12,9 @@ from gangboard.domain.text import listed, names
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import amount_of, amounts_of, bare, wanted
-from gangboard.placement.columns import BoolColumn
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
+from gangboard.placement.node_columns import BoolColumn
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.sentences.wording import PodCount, labels_of
 
