@@ -26,9 +26,9 @@ def lines() -> int:
 
 
 def _line_counts() -> dict[Path, int]:
-    found = Path(gangboard.__file__).parent.rglob("*.py")
+    sources = Path(gangboard.__file__).parent.rglob("*.py")
     return {
         file: len(file.read_text().splitlines())
-        for file in found
+        for file in sources
         if file.parent.name != "migrations"
     }

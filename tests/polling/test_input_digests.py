@@ -18,6 +18,7 @@ from gangboard.domain.autoscaling import Autoscaling
 from gangboard.domain.capacity import ClusterCapacity as Capacity
 from gangboard.domain.health import Health
 from gangboard.domain.owner import SuspendChange
+from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import ClaimProblem, UnusableClaim
 from gangboard.domain.verdict import UnitMemory, Verdict
 from gangboard.domain.watch_state import WatchState
@@ -29,7 +30,9 @@ from gangboard.polling.event_index import KeptEvent
 from gangboard.polling.input_digests import InputDigests, is_repeatable
 from gangboard.polling.visibility import tells_absence
 from gangboard.store.gangs import VerdictInputs, pack_memory, unpack_inputs, unpack_memory
-from gangboard.store.models import ClusterCapacity, Gang
+from gangboard.store.models import Cluster, ClusterCapacity, Gang, WatchedObject
+from gangboard.store.objects import pack
+from gangboard.store.observations import writing
 from tests.polling.conftest import Watching
 
 Watch = Callable[..., Watching]
@@ -133,6 +136,27 @@ def test_a_recheck_that_is_due_is_judged(watch: Watch, judged: Verdicts) -> None
     judged.clear()
     watching.once()
     assert RUNS in judged
+
+
+def test_a_change_that_was_stored_and_not_judged_is_judged_by_the_next_holder(watch: Watch) -> None:
+    cache, root = _settled_cluster(watch)
+    (cluster,) = Cluster.objects.all()
+    pod = next(
+        model
+        for model in cache.objects.read(cache.ownership_graph.members(root)).values()
+        if isinstance(model, Pod)
+    )
+    with writing(cache.claim):
+        WatchedObject.objects.filter(uid=pod.meta.ref.uid).update(
+            data=pack(replace(pod, phase="Failed"))
+        )
+    fresh = poll._new_cache(cache.claim, cluster)
+    assert fresh is not None
+    fresh.discovery, fresh.unreadable = cache.discovery, cache.unreadable
+    digests = InputDigests(fresh, datetime.now(UTC))
+    unchanged = {uid for uid, last in fresh.last_inputs.items() if last.digest == digests.of(uid)}
+    assert root in fresh.last_inputs
+    assert unchanged == fresh.last_inputs.keys() - {root}
 
 
 # Each input of a verdict is in the digest, or the verdict has none
