@@ -1,4 +1,4 @@
-"""Numbers of a verdict: members, requests, and what is remembered of each unit."""
+"""Numbers of a verdict: members, requests, priority, restarts, and what is remembered of each unit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from gangboard.domain.owner import MOST_PODS, PodRequests
+from gangboard.domain.owner import MOST_PODS, Owner, PodRequests
 from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.verdict import Members, UnitMemory
@@ -145,3 +145,32 @@ def _is_fresh(memory: UnitMemory, gang: Gang) -> bool:
     times = (memory.created_since, memory.whole_at, memory.reached_size_at)
     newest = max((time for time in times if time is not None), default=None)
     return newest is not None and gang.now - newest < _MEMORY_OF_GONE
+
+
+def restarts_of(owner: Owner) -> tuple[int, int | None]:
+    """Return how often the gang began anew and how often it may: a Job counts its failed pods."""
+    if owner.max_retries is not None or owner.retries:
+        return owner.retries, owner.max_retries
+    if owner.max_restarts is None:
+        return owner.restarts, None
+    return owner.counted_restarts, owner.max_restarts
+
+
+def priority_of(gang: Gang) -> str:
+    """Return the class of the owner, else of all pods, else their number where they have one.
+
+    0 is what the API server fills in where nobody asked for a priority.
+    """
+    classes = {pod.priority_class for pod in gang.pods}
+    if gang.owner.priority_class:
+        return gang.owner.priority_class
+    if any(classes):
+        return classes.pop() if len(classes) == 1 else ""
+    values = {pod.priority for pod in gang.pods}
+    value = values.pop() if len(values) == 1 else None
+    return str(value) if value else ""
+
+
+def priority_value_of(gang: Gang) -> int | None:
+    """Return the highest `spec.priority` of the pods, which the API server fills in from the class."""
+    return max([pod.priority for pod in gang.pods if pod.priority is not None], default=None)

@@ -1,4 +1,4 @@
-"""Runs the rules over the facts of a gang and gives its one verdict."""
+"""Runs the rules over a gang and its units, and gives its one verdict."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from dataclasses import replace
 from datetime import datetime
 
 from gangboard.diagnosis.bounded_findings import findings_of_jobs, first_findings
-from gangboard.diagnosis.counting import count_members, remember, request_texts, weight
+from gangboard.diagnosis.counting import (
+    count_members,
+    priority_of,
+    priority_value_of,
+    remember,
+    request_texts,
+    restarts_of,
+    weight,
+)
 from gangboard.diagnosis.gang_mode import gang_mode_of, group_domains
 from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.job_states import job_states, member_states
@@ -25,7 +33,6 @@ from gangboard.diagnosis.unit_findings import (
 )
 from gangboard.diagnosis.units_placed_together import merge_units_placed_together
 from gangboard.domain.health import Stage
-from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueCode
 from gangboard.domain.text import natural
 from gangboard.domain.verdict import Finding, Verdict
@@ -81,7 +88,7 @@ def assess(gang: Gang, *, arithmetic: Arithmetic = placing_of) -> Verdict:
     )
     findings = first_findings(found)
     dues = (*(finding.recheck_at for finding in found), *map(retry_due, parts))
-    restarts, max_restarts = _restarts(gang.owner)
+    restarts, max_restarts = restarts_of(gang.owner)
     return Verdict(
         finding=findings[0],
         findings=findings,
@@ -92,8 +99,8 @@ def assess(gang: Gang, *, arithmetic: Arithmetic = placing_of) -> Verdict:
         groups=tuple(dict.fromkeys(group.meta.ref for group in (*gang.workloads, *gang.groups))),
         recheck_at=min((due for due in dues if due is not None), default=None),
         memory=remember(gang, parts),
-        priority=_priority(gang),
-        priority_value=_priority_value(gang),
+        priority=priority_of(gang),
+        priority_value=priority_value_of(gang),
         restarts=restarts,
         max_restarts=max_restarts,
         fit=tuple(row for unit in fit_table_units(parts, wholes) for row in fit_rows(unit)),
@@ -154,32 +161,3 @@ def _with_idle_holds(gang: Gang, findings: tuple[Finding, ...]) -> tuple[Finding
 
 def _earlier(*findings: Finding) -> datetime | None:
     return min((one.recheck_at for one in findings if one.recheck_at is not None), default=None)
-
-
-def _restarts(owner: Owner) -> tuple[int, int | None]:
-    """Return how often the gang began anew and how often it may: a Job counts its failed pods."""
-    if owner.max_retries is not None or owner.retries:
-        return owner.retries, owner.max_retries
-    if owner.max_restarts is None:
-        return owner.restarts, None
-    return owner.counted_restarts, owner.max_restarts
-
-
-def _priority(gang: Gang) -> str:
-    """Return the class of the owner, else of all pods, else their number where they have one.
-
-    0 is what the API server fills in where nobody asked for a priority.
-    """
-    classes = {pod.priority_class for pod in gang.pods}
-    if gang.owner.priority_class:
-        return gang.owner.priority_class
-    if any(classes):
-        return classes.pop() if len(classes) == 1 else ""
-    values = {pod.priority for pod in gang.pods}
-    value = values.pop() if len(values) == 1 else None
-    return str(value) if value else ""
-
-
-def _priority_value(gang: Gang) -> int | None:
-    """Return the highest `spec.priority` of the pods, which the API server fills in from the class."""
-    return max([pod.priority for pod in gang.pods if pod.priority is not None], default=None)

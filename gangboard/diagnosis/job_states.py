@@ -27,7 +27,7 @@ _ORDINARY = frozenset({"", "ContainerCreating", "PodInitializing"})
 def job_states(
     gang: Gang, units: Iterable[Unit], findings: Mapping[str, Finding]
 ) -> tuple[JobState, ...]:
-    """Return the state of each Job, in the order of the facts; `findings` are by unit name."""
+    """Return the state of each Job of the gang, in its order. `findings` are by unit name."""
     unit_of = {job.meta.ref.uid: unit.name for unit in units for job in unit.jobs}
     groups = GroupIndex(gang.groups)
     return tuple(
@@ -79,7 +79,7 @@ def _job_state(
 
 
 def member_states(gang: Gang) -> tuple[MemberState, ...]:
-    """Return the state of each pod, in the order of the facts."""
+    """Return the state of each pod of the gang, in its order."""
     jobs = {job.meta.ref.uid: job.meta.ref.name for job in gang.jobs}
     stays = {pod.meta.ref.uid for pod in standing(gang.pods, gang.jobs)}
     ref = gang.owner.meta.ref

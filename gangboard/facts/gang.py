@@ -113,7 +113,7 @@ class Gang:
     roles_of_pods: Mapping[str, str] = field(default_factory=dict)
     """uid of a pod → the role of the owner that it belongs to, of owners that make pods without Jobs."""
     kinds: Mapping[tuple[str, str], KindTraits] = field(default_factory=dict)
-    """`registry.kind_traits`, by API group and kind. `facts` does not import the registry of decoders."""
+    """`registry.kind_traits`, by API group and kind. Rules read it here, since they may not see decoders."""
     pod_reasons: Mapping[str, str] = field(default_factory=dict)
     """`registry.pod_reasons`."""
     admission: Mapping[str, QueueTraits] = field(default_factory=dict)
