@@ -371,7 +371,7 @@ SPECTACULAR_SETTINGS = {
         "Health": "gangboard.api.parameters.HEALTHS",
         "ProblemCode": "gangboard.api.fields.PROBLEM_CODES",
         "Stage": "gangboard.api.parameters.STAGES",
-        "QueueState": "gangboard.api.parameters.QUEUE_STATES",
+        "QueueState": "gangboard.readmodels.visible_queues.QUEUE_STATES",
         "ChannelState": "gangboard.pages.notifications.rows.CHANNEL_STATES",
         "RuleState": "gangboard.pages.notifications.rows.RULE_STATES",
         "DeliveryState": "gangboard.notify.outbox.STATES",

@@ -13,7 +13,6 @@ from rest_framework.request import Request
 
 from gangboard.domain.action import ActionState, Verb
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.quota import QueueState
 from gangboard.readmodels.action_labels import lever_keys
 from gangboard.readmodels.action_query import WITHIN
 from gangboard.readmodels.cursors import LARGEST_PAGE
@@ -31,7 +30,6 @@ STAGES = [stage.value for stage in Stage]
 VERBS = [verb.value for verb in Verb]
 LEVERS = [*lever_keys()]
 ACTION_STATES = [state.value for state in ActionState]
-QUEUE_STATES = [state.value for state in QueueState]
 
 # Lengths are those of the columns; codes, kinds and queues are open lists: an unknown one is empty.
 _NAME = 253
@@ -185,20 +183,6 @@ class GroupQuery(PageQuery):
     )
 
 
-class QueueQuery(PageQuery):
-    """The query of `queues/`."""
-
-    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    state = serializers.ChoiceField(
-        QUEUE_STATES, required=False, help_text="What the queue does now."
-    )
-    q = serializers.CharField(
-        required=False,
-        max_length=200,
-        help_text="Words that must all occur in the name of the queue, of what it shares quota in, or of an alias with its namespace.",
-    )
-
-
 class ActionQuery(PageQuery):
     """The query of the list of `actions/`."""
 
@@ -262,12 +246,6 @@ class TrendQuery(Query):
         default=1,
         help_text="1: a value a quarter of an hour, 14: one every two hours.",
     )
-
-
-class WaitQuery(PageQuery):
-    """The query of `waits/`."""
-
-    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
 
 
 class ActionRequestQuery(Query):

@@ -10,13 +10,11 @@ from gangboard.api.holds import HoldListView
 from gangboard.api.metrics.views import metrics
 from gangboard.api.nodes import NodeDetailView
 from gangboard.api.probes import healthz, readyz
-from gangboard.api.queues import QueueListView, QueueView
 from gangboard.api.reasons import ReasonsView
 from gangboard.api.schema import SchemaView
 from gangboard.api.summary import SummaryView
 from gangboard.api.trends import TrendsView
 from gangboard.api.views import NoSuchView, RootView
-from gangboard.api.waits import WaitsView
 
 urlpatterns: list[URLPattern] = [
     path("healthz", healthz, name="healthz"),
@@ -28,8 +26,6 @@ urlpatterns: list[URLPattern] = [
     path("api/v1/gangs/<str:gang_id>/bundle/", GangBundleView.as_view(), name="api-gang-bundle"),
     path("api/v1/groups/", GroupListView.as_view(), name="api-groups"),
     path("api/v1/groups/<str:group_id>/", GroupView.as_view(), name="api-group"),
-    path("api/v1/queues/", QueueListView.as_view(), name="api-queues"),
-    path("api/v1/queues/<str:cluster>/<str:name>/", QueueView.as_view(), name="api-queue"),
     path("api/v1/actions/", ActionListView.as_view(), name="api-actions"),
     # A POST without the slash would be redirected, and most clients make a GET of that.
     path("api/v1/actions", UnslashedActionListView.as_view()),
@@ -39,7 +35,6 @@ urlpatterns: list[URLPattern] = [
     path("api/v1/capacity/", CapacityView.as_view(), name="api-capacity"),
     path("api/v1/nodes/<str:cluster>/<str:name>/", NodeDetailView.as_view(), name="api-node"),
     path("api/v1/trends/", TrendsView.as_view(), name="api-trends"),
-    path("api/v1/waits/", WaitsView.as_view(), name="api-waits"),
     path("api/v1/summary/", SummaryView.as_view(), name="api-summary"),
     path("api/v1/schema/", SchemaView.as_view(), name="api-schema"),
     path("api/v1/<path:rest>/", NoSuchView.as_view()),

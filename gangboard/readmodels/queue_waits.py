@@ -22,9 +22,14 @@ from gangboard.readmodels.queue_places import (
     gangs_of_entries,
     place_rows,
 )
-from gangboard.readmodels.queue_rows import QueuePlace, ShowsState, order_sentences, shared_names
 from gangboard.readmodels.queue_visibility import WatchedQueues
 from gangboard.readmodels.state_labels import Face
+from gangboard.readmodels.visible_queues import (
+    ShowsState,
+    VisibleQueue,
+    order_sentences,
+    shared_names,
+)
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
 from gangboard.store.objects import unpack
@@ -169,7 +174,7 @@ class _Reader:
         before = _before(line, entry) if not self.queue.is_by_usage else []
         is_told = entry.stands_in_line and not self.queue.is_by_usage
         ref = self.queue.meta.ref
-        place = QueuePlace(
+        place = VisibleQueue(
             self.cluster, self.queues, self.queue, (), shared_names(self.queues, self.queue)
         )
         return QueueWait(

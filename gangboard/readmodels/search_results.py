@@ -15,8 +15,9 @@ from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gang_query import GangFilters
 from gangboard.readmodels.gangs import GangRow, list_gangs
 from gangboard.readmodels.printable import printable
+from gangboard.readmodels.queue_lines import read_queues
 from gangboard.readmodels.queue_visibility import serves_queues
-from gangboard.readmodels.queues import QueueFilters, list_queues
+from gangboard.readmodels.visible_queues import QueueFilters, visible_queues
 from gangboard.readmodels.word_search import all_occur_in, search_words
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import unpack_detail
@@ -83,7 +84,7 @@ def search_everything(
     deleted, more_deleted = _gangs(text, viewer, clusters, now, gone=True)
     found = {
         "nodes": _nodes(text, viewer, clusters),
-        "queues": _queues(text, viewer, clusters, now),
+        "queues": _queues(text, viewer, clusters),
         "namespaces": _namespaces(text, viewer, clusters),
     }
     more = {sort for sort, hits in found.items() if len(hits) > MOST_HITS}
@@ -150,19 +151,15 @@ def _nodes(text: str, viewer: Viewer, clusters: Mapping[int, Freshness]) -> tupl
     )
 
 
-def _queues(
-    text: str, viewer: Viewer, clusters: Mapping[int, Freshness], now: datetime
-) -> tuple[PlaceHit, ...]:
+def _queues(text: str, viewer: Viewer, clusters: Mapping[int, Freshness]) -> tuple[PlaceHit, ...]:
     if not serves_queues(viewer):
         return ()
-    page = list_queues(
-        viewer=viewer,
-        filters=QueueFilters(q=text),
-        limit=MOST_HITS + 1,
-        now=now,
-        clusters=clusters,
+    queues = visible_queues(viewer, clusters, read_queues(clusters))
+    hits = [queue for queue in queues if queue.matches(QueueFilters(q=text))]
+    return tuple(
+        PlaceHit(queue.cluster.cluster, printable(queue.queue.meta.ref.name))
+        for queue in hits[: MOST_HITS + 1]
     )
-    return tuple(PlaceHit(row.cluster, row.name) for row in page.rows)
 
 
 def _namespaces(

@@ -10,8 +10,7 @@ from django.db.models import Max, Min
 
 from gangboard.domain.health import Health
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.waits import whole_waits
-from gangboard.readmodels.waits_by_queue import LOOKED_THROUGH
+from gangboard.readmodels.waits import LOOKED_THROUGH, whole_waits
 from gangboard.store.access import Viewer
 from gangboard.store.models import VerdictSpan
 

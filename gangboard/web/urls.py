@@ -19,7 +19,6 @@ from gangboard.web import (
     node_views,
     opened_row,
     progress_views,
-    queues,
     reasons,
     search,
     sign_in,
@@ -42,10 +41,6 @@ urlpatterns = [
     *capacity.CapacityPage.urls("capacity/", "live/capacity/"),
     *node_page.NodePage.urls(
         "nodes/<str:cluster>/<str:name>/", "live/nodes/<str:cluster>/<str:name>/"
-    ),
-    *queues.QueuesPage.urls("queues/", "live/queues/"),
-    *queues.OneQueuePage.urls(
-        "queues/<str:cluster>/<str:name>/", "live/queues/<str:cluster>/<str:name>/"
     ),
     *groups.GroupsPage.urls("groups/", "live/groups/"),
     *clusters.ClustersPage.urls("clusters/", "live/clusters/"),

@@ -6,8 +6,9 @@ from typing import Any
 
 from rest_framework import serializers
 
-from gangboard.api.parameters import QUEUE_STATES
-from gangboard.api.serializers.queues import FlavorAmountSerializer, PlaceSerializer
+from gangboard.pages.core.serializers import serializer_of
+from gangboard.readmodels.queue_places import AmountRow, PlaceRow
+from gangboard.readmodels.visible_queues import QUEUE_STATES
 
 
 class GivenSerializer(serializers.Serializer[Any]):
@@ -28,7 +29,7 @@ class LackSerializer(serializers.Serializer[Any]):
         allow_null=True,
         help_text="Of all with which the queue shares quota; null: it shares with nobody.",
     )
-    holders = PlaceSerializer(
+    holders = serializer_of(PlaceRow)(
         many=True, help_text="Who has most of it, up to 5 that the caller may see."
     )
     holders_more = serializers.IntegerField()
@@ -49,8 +50,8 @@ class QueueWaitSerializer(serializers.Serializer[Any]):
     )
     in_line = serializers.IntegerField()
     priority = serializers.IntegerField()
-    asks = FlavorAmountSerializer(many=True)
-    ahead = PlaceSerializer(many=True, help_text="The first 5 of those before it.")
+    asks = serializer_of(AmountRow)(many=True)
+    ahead = serializer_of(PlaceRow)(many=True, help_text="The first 5 of those before it.")
     ahead_more = serializers.IntegerField()
     lacks = LackSerializer(many=True, help_text="What has to become free, as far as it is told.")
     order = serializers.ListField(child=serializers.CharField())

@@ -7,6 +7,8 @@ from typing import Any
 from rest_framework import serializers
 
 from gangboard.api.fields import PageSerializer, TimeField, WordField
+from gangboard.pages.core.serializers import serializer_of
+from gangboard.readmodels.group_gangs import GangName
 
 
 class ConditionSerializer(serializers.Serializer[Any]):
@@ -27,14 +29,6 @@ class GroupTemplateSerializer(serializers.Serializer[Any]):
     quorum = serializers.IntegerField(allow_null=True)
     topology_keys = serializers.ListField(child=serializers.CharField())
     composite = serializers.BooleanField()
-
-
-class GangNameSerializer(serializers.Serializer[Any]):
-    """The gang to which a group belongs."""
-
-    id = serializers.CharField()
-    kind = serializers.CharField()
-    name = serializers.CharField()
 
 
 class GroupClaimSerializer(serializers.Serializer[Any]):
@@ -127,7 +121,7 @@ class GroupMatrixSerializer(serializers.Serializer[Any]):
 class GroupWithGangSerializer(GroupSerializer):
     """A group and the gang to which it belongs."""
 
-    gang = GangNameSerializer(allow_null=True, help_text="Null when the caller may see none.")
+    gang = serializer_of(GangName)(allow_null=True, help_text="Null when the caller may see none.")
 
 
 class UnseenGroupsSerializer(serializers.Serializer[Any]):

@@ -1,18 +1,23 @@
 """Declare a field that people see once: its heading, its meaning, and where it is shown.
 
-A row is a frozen dataclass whose fields are made by `shown`. `core.serializers` makes the JSON and the
-OpenAPI document of it, `core.tables` the columns of the page and the lines of the CSV file.
+A row is a frozen dataclass whose fields are made by `shown`, and whose derived values by `shown_property`.
+`core.serializers` makes the JSON and the OpenAPI document of it, `core.tables` the columns of the page and
+the lines of the CSV file.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass
 from functools import cache
-from typing import Any, get_type_hints
+from itertools import count
+from typing import Any, Generic, TypeVar, get_type_hints, overload
 
 _KEY = "shown"
+_declared = count()
+"""Numbers the declarations, because a class does not keep fields and properties in one order."""
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,15 @@ class Declaration:
     """All words that it can be; empty where any text is possible."""
     empty: str
     """What the page prints for null; without it a dash."""
+    api_name: str = ""
+    """Its name in the JSON if the row has another name for it."""
+    empty_is_null: bool = False
+    """Whether the JSON has null for the empty text."""
+    is_method: bool = False
+    """Whether a method of the serializer reads it. The OpenAPI document then calls it read-only."""
+    serializer: Any = None
+    """Serializer of the rows in it, if these do not declare their fields."""
+    order: int = dataclasses.field(default_factory=lambda: next(_declared))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +52,26 @@ class Field:
     """One declared field of a row."""
 
     name: str
+    """Its attribute of the row."""
     type: Any
     """Its annotation, resolved."""
     declaration: Declaration
+
+
+class ShownProperty(Generic[Value]):
+    """A declared value that a row derives from its fields. Made by `shown_property`."""
+
+    def __init__(self, read: Callable[[Any], Value], declaration: Declaration) -> None:
+        self.read = read
+        self.declaration = declaration
+        self.__doc__ = read.__doc__
+
+    @overload
+    def __get__(self, row: None, owner: type) -> ShownProperty[Value]: ...
+    @overload
+    def __get__(self, row: object, owner: type) -> Value: ...
+    def __get__(self, row: object | None, owner: type) -> ShownProperty[Value] | Value:
+        return self if row is None else self.read(row)
 
 
 def shown(
@@ -52,19 +83,72 @@ def shown(
     link: str = "",
     choices: Iterable[str] = (),
     empty: str = "",
+    api_name: str = "",
+    empty_is_null: bool = False,
+    serializer: Any = None,
     default: Any = MISSING,
 ) -> Any:
     """Return the dataclass field; see Declaration for the arguments."""
-    declaration = Declaration(label, meaning, on_page, in_api, link, tuple(choices), empty)
+    declaration = Declaration(
+        *(
+            label,
+            meaning,
+            on_page,
+            in_api,
+            link,
+            tuple(map(str, choices)),
+            empty,
+            api_name,
+            empty_is_null,
+        ),
+        serializer=serializer,
+    )
     return dataclasses.field(default=default, metadata={_KEY: declaration})
+
+
+def shown_property(
+    label: str,
+    meaning: str = "",
+    *,
+    on_page: bool = True,
+    api_name: str = "",
+    empty_is_null: bool = False,
+    choices: Iterable[str] = (),
+    is_method: bool = False,
+    serializer: Any = None,
+) -> Callable[[Callable[[Any], Value]], ShownProperty[Value]]:
+    """Return a decorator that makes a method a declared property, in its place among the fields.
+
+    See Declaration for the arguments. The type is what the method returns.
+    """
+    declaration = Declaration(
+        *(label, meaning, on_page, True, "", tuple(map(str, choices)), "", api_name, empty_is_null),
+        is_method=is_method,
+        serializer=serializer,
+    )
+
+    def decorate(read: Callable[[Any], Value]) -> ShownProperty[Value]:
+        return ShownProperty(read, declaration)
+
+    return decorate
 
 
 @cache
 def fields_of(row: type) -> tuple[Field, ...]:
-    """Return the declared fields of a row in their order."""
+    """Return the declared fields and properties of a row in the order of their declaration."""
     types = get_type_hints(row)
-    return tuple(
+    declared = [
         Field(field.name, types[field.name], field.metadata[_KEY])
         for field in dataclasses.fields(row)
         if _KEY in field.metadata
-    )
+    ]
+    for name in dir(row):
+        member = getattr(row, name, None)
+        if isinstance(member, ShownProperty):
+            returned = get_type_hints(member.read)["return"]
+            declared.append(Field(name, returned, member.declaration))
+    return tuple(sorted(declared, key=_order))
+
+
+def _order(field: Field) -> int:
+    return field.declaration.order

@@ -11,7 +11,7 @@ from typing import Any, Union, get_args, get_origin
 
 from rest_framework import serializers
 
-from gangboard.api.fields import PageSerializer, TimeField
+from gangboard.api.fields import ChoiceOrNullField, PageSerializer, TimeField, WordField
 from gangboard.pages.core.rows import Field, fields_of
 
 _SIMPLE: Mapping[type, type[serializers.Field[Any, Any, Any, Any]]] = {
@@ -25,46 +25,86 @@ _SIMPLE: Mapping[type, type[serializers.Field[Any, Any, Any, Any]]] = {
 
 @cache
 def serializer_of(row: type) -> type[serializers.Serializer[Any]]:
-    """Return the serializer of a row. Its name in the OpenAPI document is that of the row without `Row`."""
-    members: dict[str, Any] = {
-        field.name: _member(field) for field in fields_of(row) if field.declaration.in_api
-    }
-    members["__doc__"] = row.__doc__
-    return type(f"{row.__name__.removesuffix('Row')}Serializer", (serializers.Serializer,), members)
+    """Return the serializer of a row, which has the docstring of the row.
+
+    Its name in the OpenAPI document is that of the row without `Row`, or the `json_name` of the row.
+    """
+    members = {**_members(row), "__doc__": row.__doc__}
+    return type(f"{_json_name(row)}Serializer", (serializers.Serializer,), members)
 
 
 @cache
 def list_serializer_of(row: type) -> type[serializers.Serializer[Any]]:
     """Return the serializer of a page of rows: `next` and `results`."""
-    name = f"{row.__name__.removesuffix('Row')}ListSerializer"
+    name = f"{_json_name(row)}ListSerializer"
     return type(name, (PageSerializer,), {"results": serializer_of(row)(many=True)})
 
 
-def _member(field: Field) -> serializers.Field[Any, Any, Any, Any]:
+def extending_serializer(row: type, more: type) -> type[serializers.Serializer[Any]]:
+    """Return the serializer of `more`, which has all fields of `row` too: for the OpenAPI document."""
+    members = {**_members(more), "__doc__": more.__doc__}
+    return type(f"{_json_name(more)}Serializer", (serializer_of(row),), members)
+
+
+def _members(row: type) -> dict[str, Any]:
+    fields = [field for field in fields_of(row) if field.declaration.in_api]
+    methods = {
+        f"get_{field.declaration.api_name or field.name}": staticmethod(
+            getattr(row, field.name).read
+        )
+        for field in fields
+        if field.declaration.is_method
+    }
+    return dict(map(_member, fields)) | methods
+
+
+def _json_name(row: type) -> str:
+    return str(getattr(row, "json_name", row.__name__.removesuffix("Row")))
+
+
+def _member(field: Field) -> tuple[str, serializers.Field[Any, Any, Any, Any]]:
+    declaration = field.declaration
     options: dict[str, Any] = {}
-    if field.declaration.meaning:
-        options["help_text"] = field.declaration.meaning
-    if field.declaration.choices:
-        options["choices"] = field.declaration.choices
-    return _of_type(field.type, options)
+    if declaration.meaning:
+        options["help_text"] = declaration.meaning
+    if declaration.choices:
+        options["choices"] = declaration.choices
+    name = declaration.api_name or field.name
+    if declaration.is_method:
+        return name, serializers.SerializerMethodField(**options)
+    if name != field.name:
+        options["source"] = field.name
+    if declaration.empty_is_null:
+        kind = ChoiceOrNullField if declaration.choices else WordField
+        return name, kind(**options)
+    return name, _of_type(field.type, options, declaration.serializer)
 
 
-def _of_type(annotation: Any, options: dict[str, Any]) -> serializers.Field[Any, Any, Any, Any]:
-    """Return the serializer field of an annotation. Raises TypeError for a type that has none."""
+def _of_type(
+    annotation: Any, options: dict[str, Any], serializer: Any = None
+) -> serializers.Field[Any, Any, Any, Any]:
+    """Return the serializer field of an annotation. Raises TypeError for a type that has none.
+
+    `serializer` is that of the rows in it; without it they declare their fields.
+    """
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType) and NoneType in arguments:
         (wanted,) = (argument for argument in arguments if argument is not NoneType)
-        return _of_type(wanted, {**options, "allow_null": True})
+        return _of_type(wanted, {**options, "allow_null": True}, serializer)
     if origin is tuple:
         if dataclasses.is_dataclass(arguments[0]):
-            return serializer_of(arguments[0])(many=True, **options)  # type: ignore[arg-type]
+            return _rows_in(arguments[0], serializer, {**options, "many": True})
         return serializers.ListField(child=_of_type(arguments[0], {}), **options)
     if origin in (dict, Mapping):
         return serializers.DictField(child=_of_type(arguments[1], {}), **options)
     if dataclasses.is_dataclass(annotation):
-        return serializer_of(annotation)(**options)  # type: ignore[arg-type]
+        return _rows_in(annotation, serializer, options)
     if "choices" in options:
         return serializers.ChoiceField(**options)
     if annotation not in _SIMPLE:
         raise TypeError(f"a row cannot have a field of type {annotation!r}")
     return _SIMPLE[annotation](**options)
+
+
+def _rows_in(row: Any, serializer: Any, options: dict[str, Any]) -> Any:
+    return (serializer or serializer_of(row))(**options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlencode
 
 from django import template
@@ -15,11 +15,9 @@ from django.utils.safestring import SafeString, mark_safe
 
 from gangboard.domain.text import listed
 from gangboard.readmodels.action_labels import lever_label
-from gangboard.readmodels.action_rows import ActionRow, OfferRow, UnseenHolds
+from gangboard.readmodels.action_rows import ActionRow, OfferRow
 from gangboard.readmodels.ages import age_text, duration_text
-from gangboard.readmodels.group_visibility import UnseenGroups
 from gangboard.readmodels.pools import NodeSquare
-from gangboard.readmodels.queue_visibility import UnseenQueues
 from gangboard.readmodels.rights import rights_of
 from gangboard.readmodels.state_labels import Face
 from gangboard.readmodels.step_labels import step_face
@@ -151,8 +149,16 @@ def only(items: Sequence[object]) -> object | None:
     return items[0] if len(items) == 1 else None
 
 
+class HasCluster(Protocol):
+    """A row that names a cluster."""
+
+    @property
+    def cluster(self) -> str:
+        """The name of the cluster."""
+
+
 @register.filter
-def cluster_names(unseen: Iterable[UnseenGroups | UnseenHolds | UnseenQueues]) -> str:
+def cluster_names(unseen: Iterable[HasCluster]) -> str:
     """Print the clusters that could not be looked at, each once."""
     return listed(tuple(dict.fromkeys(one.cluster for one in unseen)))
 

@@ -1,16 +1,11 @@
-"""The Queues pages: quota, what is used and lent of it, and who stands in line; and one queue in full."""
+"""The list of queues, and the page of one queue."""
 
 from __future__ import annotations
 
+from gangboard.pages.queues.queries import list_queues, queue_detail
+from gangboard.pages.queues.rows import QueueDetailRow, QueuePage, QueueRow
 from gangboard.readmodels.freshness import Level
-from gangboard.readmodels.queue_rows import FACES, QueueRow
-from gangboard.readmodels.queues import (
-    QueueDetail,
-    QueueFilters,
-    QueuePage,
-    list_queues,
-    queue_detail,
-)
+from gangboard.readmodels.visible_queues import QUEUE_STATES, QueueFilters
 from gangboard.web.addresses import make_select, select_cluster
 from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
@@ -42,7 +37,7 @@ class QueuesPage(ListPage[QueuePage, QueueFilters]):
     def fragments(self, frame: Frame, found: Paginated[QueuePage]) -> Fragments:
         """Return a row for each queue."""
         page = found.page
-        unseen = tuple(one for one in page.unseen if one.state != Level.NEVER)
+        unseen = tuple(row for row in page.unseen if row.state != Level.NEVER)
         notices = {"unseen": unseen, "lost": page.lost}
         nothing = {
             "empty": not page.rows,
@@ -61,40 +56,39 @@ class QueuesPage(ListPage[QueuePage, QueueFilters]):
     def context(self, frame: Frame, found: Paginated[QueuePage]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
         """Return the filters."""
         filters = self.address.filters
-        states = tuple(face.word for face in FACES.values())
         return {
             "filters": filters,
             "selects": (
                 select_cluster(frame.clusters, filters.cluster),
-                make_select("state", "State", states, filters.state),
+                make_select("state", "State", QUEUE_STATES, filters.state),
             ),
         }
 
 
-def _of_line(row: QueueRow) -> tuple[object, ...]:
-    """Return all that the panel of the line shows."""
+def _line_content(row: QueueRow) -> tuple[object, ...]:
+    """Return what the panel of the line shows."""
     return row.line, row.more, row.order, row.in_line, row.kept_out, row.unknown
 
 
-def _of_use(row: QueueRow) -> tuple[object, ...]:
-    """Return all that the panel of who uses the queue shows."""
-    of_aliases = row.aliases, row.aliases_hidden
-    return *of_aliases, row.namespaces, row.namespaces_hidden, row.reached_by
+def _alias_content(row: QueueRow) -> tuple[object, ...]:
+    """Return what the panel of aliases and namespaces shows."""
+    aliases = row.aliases, row.aliases_hidden
+    return *aliases, row.namespaces, row.namespaces_hidden, row.reached_by
 
 
 def _row(row: QueueRow) -> Fragment:
     return Fragment(f"q-{row.uid}", "queues/row.html", {"row": row}, row)
 
 
-class OneQueuePage(LivePage[QueueDetail]):
-    """One queue; one that is not there and one that may not be seen look the same."""
+class OneQueuePage(LivePage[QueueDetailRow]):
+    """One queue. A missing and a hidden queue get the same answer."""
 
     name = "queue"
     template_name = "queues/queue.html"
     section = "queues"
 
-    def read(self, frame: Frame) -> QueueDetail | None:
-        """Return the queue with its line and who has its quota."""
+    def read(self, frame: Frame) -> QueueDetailRow | None:
+        """Return the queue with its line and its holders."""
         return queue_detail(
             viewer=frame.viewer,
             cluster=self.kwargs["cluster"],
@@ -102,25 +96,23 @@ class OneQueuePage(LivePage[QueueDetail]):
             now=frame.now,
         )
 
-    def fragments(self, frame: Frame, found: QueueDetail) -> Fragments:  # noqa: ARG002  # LivePage's
-        """Return all that is known of it."""
-        row = found.row
-        notices = {"unseen": found.unseen}
-        holders = {"row": row, "holders": found.holders, "more": found.holders_more}
+    def fragments(self, frame: Frame, row: QueueDetailRow) -> Fragments:  # noqa: ARG002  # LivePage's
+        """Return its panels."""
+        notices = {"unseen": row.unseen}
         return (
-            Fragment("notices", "queues/notices.html", notices, found.unseen),
+            Fragment("notices", "queues/notices.html", notices, row.unseen),
             Fragment("head", "queues/head.html", {"row": row}, row),
             Fragment("quotas", "queues/quota_panel.html", {"row": row}, (row.quotas, row.face)),
-            Fragment("line", "queues/line.html", {"row": row}, _of_line(row)),
+            Fragment("line", "queues/line.html", {"row": row}, _line_content(row)),
             Fragment(
                 "holders",
                 "queues/holders.html",
-                holders,
-                (found.holders, found.holders_more, row.cluster, row.placed is None),
+                {"row": row},
+                (row.holders, row.holders_more, row.cluster, row.placed is None),
             ),
-            Fragment("aliases", "queues/aliases.html", {"row": row}, _of_use(row)),
+            Fragment("aliases", "queues/aliases.html", {"row": row}, _alias_content(row)),
         )
 
-    def context(self, frame: Frame, found: QueueDetail) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+    def context(self, frame: Frame, row: QueueDetailRow) -> dict[str, object]:  # noqa: ARG002  # LivePage's
         """Return its row."""
-        return {"row": found.row}
+        return {"row": row}
