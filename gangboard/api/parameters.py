@@ -32,8 +32,8 @@ LEVERS = [*lever_keys()]
 ACTION_STATES = [state.value for state in ActionState]
 
 # Lengths are those of the columns; codes, kinds and queues are open lists: an unknown one is empty.
-_NAME = 253
-_LABEL = _NAME + 1 + 63
+LONGEST_NAME = 253
+_LABEL = LONGEST_NAME + 1 + 63
 
 
 class HealthsField(serializers.CharField):
@@ -108,11 +108,11 @@ class GangQuery(PageQuery):
 
     cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
     namespace = serializers.CharField(
-        required=False, max_length=_NAME, help_text="Name of a namespace."
+        required=False, max_length=LONGEST_NAME, help_text="Name of a namespace."
     )
     api_group = serializers.CharField(
         required=False,
-        max_length=_NAME,
+        max_length=LONGEST_NAME,
         allow_blank=True,
         help_text="API group of the owner; empty for the core group.",
     )
@@ -127,7 +127,7 @@ class GangQuery(PageQuery):
         required=False, max_length=64, help_text="Reason code, such as `fragmented`."
     )
     name = serializers.CharField(
-        required=False, max_length=_NAME, help_text="The whole name of the gang."
+        required=False, max_length=LONGEST_NAME, help_text="The whole name of the gang."
     )
     label = LabelsField(  # type: ignore[assignment]  # as DRF's own attribute
         required=False,
@@ -142,7 +142,9 @@ class GangQuery(PageQuery):
         required=False, help_text="Gangs whose verdict began at this time or earlier."
     )
     queue = serializers.CharField(
-        required=False, max_length=_NAME, help_text="Name of a queue, as in the field `queue`."
+        required=False,
+        max_length=LONGEST_NAME,
+        help_text="Name of a queue, as in the field `queue`.",
     )
     stage = serializers.ChoiceField(
         STAGES, required=False, help_text="The stage that the gang has not passed yet."
@@ -170,25 +172,12 @@ class OneGangQuery(Query):
     fields = FIELDS  # type: ignore[assignment]  # as DRF's own attribute
 
 
-class GroupQuery(PageQuery):
-    """The query of `groups/`."""
-
-    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    namespace = serializers.CharField(
-        required=False, max_length=_NAME, help_text="Name of a namespace."
-    )
-    kind = serializers.CharField(required=False, max_length=63, help_text="Such as `PodGroup`.")
-    q = serializers.CharField(
-        required=False, max_length=200, help_text="Words that must all occur in name or namespace."
-    )
-
-
 class ActionQuery(PageQuery):
     """The query of the list of `actions/`."""
 
     cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
     namespace = serializers.CharField(
-        required=False, max_length=_NAME, help_text="Name of a namespace."
+        required=False, max_length=LONGEST_NAME, help_text="Name of a namespace."
     )
     verb = serializers.ChoiceField(VERBS, required=False, help_text="What was asked for.")
     state = serializers.ChoiceField(
@@ -197,7 +186,7 @@ class ActionQuery(PageQuery):
     lever = serializers.ChoiceField(
         LEVERS, required=False, help_text="The lever that was chosen for it."
     )
-    actor = serializers.CharField(required=False, max_length=_NAME, help_text="Who asked.")
+    actor = serializers.CharField(required=False, max_length=LONGEST_NAME, help_text="Who asked.")
     q = serializers.CharField(
         required=False, max_length=200, help_text="Words that must all occur in names or texts."
     )
@@ -211,14 +200,14 @@ class SummaryQuery(Query):
     """The query of `summary/`."""
 
     cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    namespace = serializers.CharField(required=False, max_length=_NAME)
+    namespace = serializers.CharField(required=False, max_length=LONGEST_NAME)
 
 
 class ReasonQuery(PageQuery):
     """The query of `reasons/`."""
 
     cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    namespace = serializers.CharField(required=False, max_length=_NAME)
+    namespace = serializers.CharField(required=False, max_length=LONGEST_NAME)
     ordering = serializers.ChoiceField(
         REASON_ORDERINGS,
         default="stage",
@@ -261,7 +250,7 @@ class HoldQuery(PageQuery):
 
     cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
     namespace = serializers.CharField(
-        required=False, max_length=_NAME, help_text="Name of a namespace."
+        required=False, max_length=LONGEST_NAME, help_text="Name of a namespace."
     )
     q = serializers.CharField(
         required=False, max_length=200, help_text="Words that must all occur in name or namespace."

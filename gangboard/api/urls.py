@@ -5,7 +5,6 @@ from django.urls import URLPattern, path
 from gangboard.api.actions import ActionListView, ActionView, UnslashedActionListView
 from gangboard.api.capacity import CapacityView
 from gangboard.api.gangs import GangBundleView, GangListView, GangView
-from gangboard.api.groups import GroupListView, GroupView
 from gangboard.api.holds import HoldListView
 from gangboard.api.metrics.views import metrics
 from gangboard.api.nodes import NodeDetailView
@@ -24,8 +23,6 @@ urlpatterns: list[URLPattern] = [
     path("api/v1/gangs/", GangListView.as_view(), name="api-gangs"),
     path("api/v1/gangs/<str:gang_id>/", GangView.as_view(), name="api-gang"),
     path("api/v1/gangs/<str:gang_id>/bundle/", GangBundleView.as_view(), name="api-gang-bundle"),
-    path("api/v1/groups/", GroupListView.as_view(), name="api-groups"),
-    path("api/v1/groups/<str:group_id>/", GroupView.as_view(), name="api-group"),
     path("api/v1/actions/", ActionListView.as_view(), name="api-actions"),
     # A POST without the slash would be redirected, and most clients make a GET of that.
     path("api/v1/actions", UnslashedActionListView.as_view()),

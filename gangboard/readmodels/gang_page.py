@@ -8,7 +8,7 @@ from datetime import datetime
 
 from gangboard.domain.advice import in_cluster
 from gangboard.domain.health import Health
-from gangboard.domain.objects import Condition, ObjectRef
+from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.verdict import Finding, GangMode, JobState
@@ -40,7 +40,7 @@ from gangboard.readmodels.gangs import GangRow, build_rows
 from gangboard.readmodels.group_matrix import GroupMatrix, group_matrix
 from gangboard.readmodels.group_tree import as_tree
 from gangboard.readmodels.group_visibility import UnseenGroups
-from gangboard.readmodels.groups import GroupRow, groups_by_uid
+from gangboard.readmodels.groups import ConditionRow, GroupOfGangRow, groups_by_uid
 from gangboard.readmodels.kubectl import KubectlCommand, commands_for
 from gangboard.readmodels.last_look import finding_then, member_then
 from gangboard.readmodels.members import MemberRow, member_row
@@ -172,7 +172,7 @@ class GangDetail:
     findings: tuple[FindingRow, ...]
     jobs: tuple[JobRow, ...]
     members: tuple[MemberRow, ...]
-    groups: tuple[GroupRow, ...]
+    groups: tuple[GroupOfGangRow, ...]
     steps: tuple[StageStep, ...]
     commands: tuple[KubectlCommand, ...]
     events: tuple[EventRow, ...]
@@ -379,7 +379,7 @@ def _with_steps(
 
 
 def _quoted_texts(
-    detail: Detail, events: Iterable[EventRow], groups: Iterable[GroupRow]
+    detail: Detail, events: Iterable[EventRow], groups: Iterable[GroupOfGangRow]
 ) -> Iterator[str]:
     """Yield the texts of one gang in which a controller may have named something."""
     jobs = (job.finding for job in detail.jobs if job.finding is not None)
@@ -389,8 +389,8 @@ def _quoted_texts(
 
 
 def _redact_condition(
-    condition: Condition | None, redactor: Redactor, hidden: tuple[ObjectRef, ...]
-) -> Condition | None:
+    condition: ConditionRow | None, redactor: Redactor, hidden: tuple[ObjectRef, ...]
+) -> ConditionRow | None:
     if condition is None:
         return None
     return replace(condition, message=redactor.redact_text(condition.message, hidden))

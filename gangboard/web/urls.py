@@ -13,7 +13,6 @@ from gangboard.web import (
     find,
     gang,
     gang_files,
-    groups,
     holds,
     node_page,
     node_views,
@@ -42,7 +41,6 @@ urlpatterns = [
     *node_page.NodePage.urls(
         "nodes/<str:cluster>/<str:name>/", "live/nodes/<str:cluster>/<str:name>/"
     ),
-    *groups.GroupsPage.urls("groups/", "live/groups/"),
     *clusters.ClustersPage.urls("clusters/", "live/clusters/"),
     *clusters.ClusterPage.urls("clusters/<str:name>/", "live/clusters/<str:name>/"),
     *actions.ActionsPage.urls("actions/", "live/actions/"),

@@ -31,7 +31,7 @@ OURS = {
     "readmodels/action_ends.py::with_ends": _ACTION,
     "readmodels/capacity.py::_gang_names": "The poller has noted which pods are on a node; the rows are the viewer's.",
     "readmodels/events.py::recent_events": "The rows are those of the gang's namespace already.",
-    "readmodels/groups.py::group_detail": "The address names the object; the rows are the viewer's.",
+    "pages/groups/queries.py::group_detail": "The address names the object; the rows are the viewer's.",
     "readmodels/groups.py::groups_by_uid": _DETAIL,
     "readmodels/next_steps.py::named_objects": "Findings name gangs of any namespace; the rows are the viewer's.",
     "readmodels/node_fit.py::waiting_rows": _DETAIL,
@@ -67,7 +67,17 @@ def _is_by_uid_alone(call: ast.Call) -> bool:
 def test_uids_that_objects_name_are_looked_up_with_their_namespace() -> None:
     found = {
         f"{path.relative_to(ROOT)}::{function}"
-        for room in ("store", "readmodels", "web", "api", "actions", "polling", "ops", "notify")
+        for room in (
+            "store",
+            "readmodels",
+            "web",
+            "api",
+            "actions",
+            "pages",
+            "polling",
+            "ops",
+            "notify",
+        )
         for path in (ROOT / room).rglob("*.py")
         for function in _lookups(ast.parse(path.read_text()))
     }

@@ -15,13 +15,11 @@ from gangboard.api.serializers.gang_members import MembersWithPodsSerializer
 from gangboard.api.serializers.gang_queues import QueueWaitSerializer
 from gangboard.api.serializers.gang_timeline import TimelineSerializer, WaitsSerializer
 from gangboard.api.serializers.gangs import GangSerializer
-from gangboard.api.serializers.groups import (
-    GangModeSerializer,
-    GroupMatrixSerializer,
-    GroupOfGangSerializer,
-    UnseenGroupsSerializer,
-)
+from gangboard.api.serializers.groups import GangModeSerializer, GroupMatrixSerializer
+from gangboard.pages.core.serializers import serializer_of
 from gangboard.readmodels.gang_page import GangDetail
+from gangboard.readmodels.group_visibility import UnseenGroups
+from gangboard.readmodels.groups import GroupOfGangRow
 
 
 class KindFactSerializer(serializers.Serializer[Any]):
@@ -67,8 +65,10 @@ class GangDetailSerializer(GangSerializer):
         source="*", allow_null=True, help_text=f"Pods of the current attempt; {_LEFT}."
     )
     findings = FindingSerializer(many=True, help_text="Ranked, the one of the verdict first.")
-    groups = GroupOfGangSerializer(many=True, allow_null=True, help_text=f"They are {_LEFT}.")
-    groups_unseen = UnseenGroupsSerializer(
+    groups = serializer_of(GroupOfGangRow)(
+        many=True, allow_null=True, help_text=f"They are {_LEFT}."
+    )
+    groups_unseen = serializer_of(UnseenGroups)(
         many=True,
         help_text="Kinds of groups that cannot be looked at in its cluster: there may be more than "
         "in `groups`.",

@@ -87,6 +87,7 @@ def shown(
     empty_is_null: bool = False,
     serializer: Any = None,
     default: Any = MISSING,
+    default_factory: Any = MISSING,
 ) -> Any:
     """Return the dataclass field; see Declaration for the arguments."""
     declaration = Declaration(
@@ -103,7 +104,10 @@ def shown(
         ),
         serializer=serializer,
     )
-    return dataclasses.field(default=default, metadata={_KEY: declaration})
+    metadata = {_KEY: declaration}
+    if default_factory is not MISSING:
+        return dataclasses.field(default_factory=default_factory, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 def shown_property(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gangboard.pages.groups.queries import GroupFilters, GroupPage, group_kinds, list_groups
 from gangboard.readmodels.freshness import Level
-from gangboard.readmodels.groups import GroupFilters, GroupPage, group_kinds, list_groups
 from gangboard.web.addresses import make_select, select_cluster
 from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
@@ -40,7 +40,7 @@ class GroupsPage(ListPage[GroupPage, GroupFilters]):
             "filtered": bool(self.address.pairs),
             "unseen": bool(unseen),
         }
-        partly = tuple(one for one in unseen if one.state != Level.NEVER)
+        partly = tuple(row for row in unseen if row.state != Level.NEVER)
         return (
             not_counted_line(frame.clusters, self.address.filters.cluster),
             Fragment("unseen", "frame/unseen_notice.html", {"unseen": partly}, partly),
