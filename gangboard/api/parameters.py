@@ -18,8 +18,6 @@ from gangboard.readmodels.action_query import WITHIN
 from gangboard.readmodels.cursors import LARGEST_PAGE
 from gangboard.readmodels.gangs import ORDERINGS
 from gangboard.readmodels.known_values import unknown_values
-from gangboard.readmodels.reasons import REASON_ORDERINGS
-from gangboard.readmodels.trends import PERIODS
 from gangboard.store.access import Viewer
 
 USUAL_PAGE = 100
@@ -203,18 +201,6 @@ class SummaryQuery(Query):
     namespace = serializers.CharField(required=False, max_length=LONGEST_NAME)
 
 
-class ReasonQuery(PageQuery):
-    """The query of `reasons/`."""
-
-    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    namespace = serializers.CharField(required=False, max_length=LONGEST_NAME)
-    ordering = serializers.ChoiceField(
-        REASON_ORDERINGS,
-        default="stage",
-        help_text="`stage`: in the order of stages, in each those with the most accelerators first.",
-    )
-
-
 class CapacityQuery(PageQuery):
     """The query of `capacity/`."""
 
@@ -223,17 +209,6 @@ class CapacityQuery(PageQuery):
         required=False,
         max_length=_LABEL,
         help_text="A label of nodes, by which pools are made; without it by the labels of clouds.",
-    )
-
-
-class TrendQuery(Query):
-    """The query of `trends/`."""
-
-    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    days = serializers.ChoiceField(
-        tuple(PERIODS),
-        default=1,
-        help_text="1: a value a quarter of an hour, 14: one every two hours.",
     )
 
 

@@ -9,10 +9,8 @@ from gangboard.api.holds import HoldListView
 from gangboard.api.metrics.views import metrics
 from gangboard.api.nodes import NodeDetailView
 from gangboard.api.probes import healthz, readyz
-from gangboard.api.reasons import ReasonsView
 from gangboard.api.schema import SchemaView
 from gangboard.api.summary import SummaryView
-from gangboard.api.trends import TrendsView
 from gangboard.api.views import NoSuchView, RootView
 
 urlpatterns: list[URLPattern] = [
@@ -28,10 +26,8 @@ urlpatterns: list[URLPattern] = [
     path("api/v1/actions", UnslashedActionListView.as_view()),
     path("api/v1/actions/<str:action_id>/", ActionView.as_view(), name="api-action"),
     path("api/v1/holds/", HoldListView.as_view(), name="api-holds"),
-    path("api/v1/reasons/", ReasonsView.as_view(), name="api-reasons"),
     path("api/v1/capacity/", CapacityView.as_view(), name="api-capacity"),
     path("api/v1/nodes/<str:cluster>/<str:name>/", NodeDetailView.as_view(), name="api-node"),
-    path("api/v1/trends/", TrendsView.as_view(), name="api-trends"),
     path("api/v1/summary/", SummaryView.as_view(), name="api-summary"),
     path("api/v1/schema/", SchemaView.as_view(), name="api-schema"),
     path("api/v1/<path:rest>/", NoSuchView.as_view()),

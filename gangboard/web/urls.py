@@ -18,7 +18,6 @@ from gangboard.web import (
     node_views,
     opened_row,
     progress_views,
-    reasons,
     search,
     sign_in,
 )
@@ -36,7 +35,6 @@ urlpatterns = [
     path("gangs/<str:gang_id>/row/", opened_row.opened_row, name="gang-row"),
     path("gangs/<str:gang_id>/bundle.md", gang_files.bundle, name="gang-bundle"),
     path("gangs/<str:gang_id>/stored.yaml", gang_files.stored, name="gang-stored"),
-    *reasons.ReasonsPage.urls("reasons/", "live/reasons/"),
     *capacity.CapacityPage.urls("capacity/", "live/capacity/"),
     *node_page.NodePage.urls(
         "nodes/<str:cluster>/<str:name>/", "live/nodes/<str:cluster>/<str:name>/"

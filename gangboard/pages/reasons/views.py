@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from gangboard.domain.health import Stage
+from gangboard.pages.reasons.queries import read_reasons
+from gangboard.pages.reasons.rows import ReasonRow, Reasons, stage_number
 from gangboard.readmodels.known_trends import current_values, since_known
-from gangboard.readmodels.reasons import ReasonRow, Reasons, read_reasons
 from gangboard.readmodels.trends import Curve, Trends, read_trends
 from gangboard.web.addresses import Address, make_select, period_of, select_cluster, select_period
 from gangboard.web.forms import element_key
@@ -19,7 +19,7 @@ from gangboard.web.live_page import FilteredPage, Fragments
 from gangboard.web.not_counted import not_counted_line
 
 OPEN_ROWS = 8
-"""Reasons that stand open, those that hold back most; the others are folded by stage."""
+"""Reasons that are not folded: those with the most accelerators. The others are folded by stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,14 @@ class ReasonLine:
     row: ReasonRow
     href: str
     curve: Curve | None = None
-    """The accelerators that it holds back over time, where that is known."""
+    """The accelerators that it holds back over time, if they are known."""
     trends: Trends | None = None
-    """The curves of which it is one."""
+    """The curves of all reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageFold:
-    """The reasons of one stage that do not stand open."""
+    """The folded reasons of one stage."""
 
     label: str
     lines: tuple[ReasonLine, ...]
@@ -63,14 +63,14 @@ class StageFold:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What the page reads."""
+class ReasonsAndTrends:
+    """The reasons and their curves."""
 
     reasons: Reasons
     trends: Trends
 
 
-class ReasonsPage(FilteredPage[Found, ReasonFilters]):
+class ReasonsPage(FilteredPage[ReasonsAndTrends, ReasonFilters]):
     """The reasons by what they hold back."""
 
     name = "reasons"
@@ -79,7 +79,7 @@ class ReasonsPage(FilteredPage[Found, ReasonFilters]):
     welcomes = True
     filters = ReasonFilters
 
-    def read(self, frame: Frame) -> Found:
+    def read(self, frame: Frame) -> ReasonsAndTrends:
         """Return the reasons of the gangs that the filters leave, and their curves."""
         filters = self.address.filters
         reasons = read_reasons(
@@ -89,10 +89,10 @@ class ReasonsPage(FilteredPage[Found, ReasonFilters]):
             clusters=frame.clusters,
             now=frame.now,
         )
-        return Found(reasons, self._trends(frame))
+        return ReasonsAndTrends(reasons, self._trends(frame))
 
     def _trends(self, frame: Frame) -> Trends:
-        """Return the curves; none of one namespace, for they are kept of whole clusters."""
+        """Return the curves; none for one namespace, because they are stored for whole clusters."""
         filters = self.address.filters
         period = period_of(filters.days)
         if filters.namespace:
@@ -107,7 +107,7 @@ class ReasonsPage(FilteredPage[Found, ReasonFilters]):
         )
         return since_known(trends)
 
-    def fragments(self, frame: Frame, found: Found) -> Fragments:
+    def fragments(self, frame: Frame, found: ReasonsAndTrends) -> Fragments:
         """Return the summary, the chart and a row for each reason."""
         address, trends = self.address, found.trends
         lines = [
@@ -126,7 +126,7 @@ class ReasonsPage(FilteredPage[Found, ReasonFilters]):
             Fragment("no-reasons", "reasons/nothing.html", empty, tuple(empty.values())),
         )
 
-    def context(self, frame: Frame, found: Found) -> dict[str, object]:
+    def context(self, frame: Frame, found: ReasonsAndTrends) -> dict[str, object]:
         """Return the filters."""
         filters = self.address.filters
         namespaces = found.reasons.namespaces
@@ -149,22 +149,22 @@ def _board(address: Address[ReasonFilters], **more: str) -> str:
     return f"{reverse('board')}?{urlencode([*kept, *more.items()])}"
 
 
-def _summary(found: Reasons, address: Address[ReasonFilters]) -> Fragment:
-    dearest = found.dearest and _line(found.dearest, address)
-    commonest = found.commonest and _line(found.commonest, address)
-    unseen = tuple(one for one in found.unseen if one.is_counted)
+def _summary(reasons: Reasons, address: Address[ReasonFilters]) -> Fragment:
+    dearest = reasons.dearest and _line(reasons.dearest, address)
+    commonest = reasons.commonest and _line(reasons.commonest, address)
+    unseen = tuple(cluster for cluster in reasons.unseen if cluster.is_counted)
     context = {
-        "found": found,
+        "found": reasons,
         "unseen": unseen,
         "dearest": dearest,
         "commonest": commonest,
         "only_one": dearest == commonest,
-        "apart": tuple((count, _board(address, health=count.face.word)) for count in found.apart),
+        "apart": tuple((count, _board(address, health=count.face.word)) for count in reasons.apart),
         "unknown_href": _board(address, health="unknown"),
     }
     shown = (
-        *(dearest, commonest, found.gangs, found.accelerators, found.apart, found.unknown),
-        *(found.clusters, found.looked_at, unseen),
+        *(dearest, commonest, reasons.gangs, reasons.accelerators, reasons.apart, reasons.unknown),
+        *(reasons.clusters, reasons.looked_at, unseen),
     )
     return Fragment("summary", "reasons/summary.html", context, shown)
 
@@ -175,13 +175,11 @@ def _row(line: ReasonLine) -> Fragment:
 
 
 def _folds(lines: list[ReasonLine]) -> list[tuple[str, StageFold]]:
-    """Return stage → its folded reasons, in the order in which stages are passed."""
+    """Return each stage with its folded reasons, in the order in which gangs pass stages."""
     by_stage: dict[str, list[ReasonLine]] = {}
     for line in lines:
         by_stage.setdefault(line.row.stage, []).append(line)
-    order = [stage.value for stage in Stage]
-    known = {stage: place for place, stage in enumerate(order)}
-    stages = sorted(by_stage, key=lambda stage: (known.get(stage, len(order)), stage))
+    stages = sorted(by_stage, key=lambda stage: (stage_number(stage), stage))
     return [
         (stage, StageFold(by_stage[stage][0].row.stage_label, tuple(by_stage[stage])))
         for stage in stages
