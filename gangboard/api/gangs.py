@@ -28,7 +28,7 @@ from gangboard.api.parameters import (
 from gangboard.api.serializers.deleted_gangs import serialize_deleted_gang
 from gangboard.api.serializers.gang_detail import GangDetailSerializer
 from gangboard.api.serializers.gangs import GangListSerializer, GangSerializer
-from gangboard.api.serializers.unseen import UnseenClusterSerializer
+from gangboard.api.serializers.unseen_clusters import UnseenClusterSerializer
 from gangboard.api.views import ReadView
 from gangboard.domain.health import Health
 from gangboard.readmodels.bundle import bundle_text

@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from gangboard.api.fields import ChoiceOrNullField, PageSerializer, TimeField, WordField
 from gangboard.api.parameters import HEALTHS, STAGES
-from gangboard.api.serializers.unseen import UnseenClusterSerializer
+from gangboard.api.serializers.unseen_clusters import UnseenClusterSerializer
 from gangboard.domain.advice import Harm
 
 

@@ -16,13 +16,13 @@ from django.db.models.functions import Greatest
 
 from gangboard.domain.health import NOT_WHOLE, Health, Stage
 from gangboard.facts.bottleneck import FULL
-from gangboard.pages.reasons.rows import ExampleRow, HealthCount, LimitRow, ReasonRow, Reasons
+from gangboard.pages.reasons.rows import ExampleRow, LimitRow, ReasonRow, Reasons
 from gangboard.readmodels.fit import full_text
 from gangboard.readmodels.freshness import Freshness, knows_zero, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
 from gangboard.readmodels.gangs import GangRow, build_rows
 from gangboard.readmodels.printable import printable
-from gangboard.readmodels.state_labels import STAGE_LABELS, face_of, reason_title
+from gangboard.readmodels.state_labels import STAGE_LABELS, HealthCount, face_of, reason_title
 from gangboard.readmodels.unseen import find_unseen
 from gangboard.store.access import Viewer
 from gangboard.store.first_of_each import first_of_each

@@ -8,21 +8,13 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import ClassVar
 
-from gangboard.api.serializers.unseen import UnseenClusterSerializer
+from gangboard.api.serializers.unseen_clusters import UnseenClusterSerializer
 from gangboard.domain.health import Stage
 from gangboard.pages.core.rows import shown, shown_property
 from gangboard.readmodels.cursors import Place
 from gangboard.readmodels.quantities import number_text
-from gangboard.readmodels.state_labels import Face
+from gangboard.readmodels.state_labels import HealthCount
 from gangboard.readmodels.unseen import Unseen
-
-
-@dataclass(frozen=True, slots=True)
-class HealthCount:
-    """How many gangs have one health."""
-
-    face: Face
-    gangs: int
 
 
 @dataclass(frozen=True, slots=True)
