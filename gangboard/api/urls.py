@@ -1,4 +1,4 @@
-"""The addresses of the REST API, of the health checks and of the metrics."""
+"""The addresses of the REST API and of the health checks."""
 
 from django.urls import URLPattern, path
 
@@ -6,7 +6,6 @@ from gangboard.api.actions import ActionListView, ActionView, UnslashedActionLis
 from gangboard.api.capacity import CapacityView
 from gangboard.api.gangs import GangBundleView, GangListView, GangView
 from gangboard.api.holds import HoldListView
-from gangboard.api.metrics.views import metrics
 from gangboard.api.nodes import NodeDetailView
 from gangboard.api.probes import healthz, readyz
 from gangboard.api.schema import SchemaView
@@ -16,7 +15,6 @@ from gangboard.api.views import NoSuchView, RootView
 urlpatterns: list[URLPattern] = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
-    path("metrics", metrics, name="metrics"),
     path("api/v1/", RootView.as_view(), name="api-root"),
     path("api/v1/gangs/", GangListView.as_view(), name="api-gangs"),
     path("api/v1/gangs/<str:gang_id>/", GangView.as_view(), name="api-gang"),

@@ -18,7 +18,6 @@ from gangboard.web import (
     node_views,
     opened_row,
     progress_views,
-    search,
     sign_in,
 )
 from gangboard.web.single_sign_on import views as single_sign_on
@@ -29,7 +28,6 @@ urlpatterns = [
     path("board/columns/", board_choices.keep_columns, name="board-columns"),
     path("board/views/", board_choices.keep_view, name="board-views"),
     path("board/views/<str:view_id>/remove/", board_choices.drop_view, name="board-view-remove"),
-    path("search/", search.search, name="search"),
     path("find/", find.find, name="find"),
     *gang.GangPage.urls("gangs/<str:gang_id>/", "live/gangs/<str:gang_id>/"),
     path("gangs/<str:gang_id>/row/", opened_row.opened_row, name="gang-row"),

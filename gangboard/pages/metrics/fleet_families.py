@@ -1,4 +1,4 @@
-"""Metrics of ended actions, accelerators, waits and namespaces."""
+"""Gauges in general, and metrics of ended actions, accelerators, waits and namespaces."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 from prometheus_client import Metric
-from prometheus_client.core import CounterMetricFamily, GaugeHistogramMetricFamily
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeHistogramMetricFamily,
+    GaugeMetricFamily,
+)
 
-from gangboard.api.metrics.gauges import gauge
 from gangboard.domain.action import ActionState, Verb
-from gangboard.readmodels.metrics import AcceleratorCount, ActionCount, NamespaceCount
-from gangboard.readmodels.start_waits import BOUNDS, StartWaits
+from gangboard.pages.metrics.rows import AcceleratorCount, ActionCount, NamespaceCount
+from gangboard.pages.metrics.start_waits import BOUNDS, StartWaits
 
 APPLIED = "applied"
 """Result of an action that was verified or reverted. An action moves from the first to the second, so neither
@@ -26,6 +29,16 @@ _RESULTS: dict[str, tuple[str, ...]] = {
     ActionState.EXPIRED: ("expired",),
     ActionState.FAILED: ("failed",),
 }
+
+
+def gauge(
+    name: str, meaning: str, labels: tuple[str, ...], rows: Iterable[tuple[tuple[str, ...], float]]
+) -> Metric:
+    """Return the gauge `gangboard_NAME`. Each row has the values of its labels and its number."""
+    family = GaugeMetricFamily(f"gangboard_{name}", meaning, labels=labels)
+    for values, number in rows:
+        family.add_metric(values, number)
+    return family
 
 
 def of_finished_actions(actions: Iterable[ActionCount], clusters: Iterable[str]) -> Metric:

@@ -1,4 +1,4 @@
-"""How long this process takes to answer: the one figure that is not in the database."""
+"""The duration of requests to this process: the only figure that is not in the database."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from django.http import HttpRequest, HttpResponseBase
 from prometheus_client import CollectorRegistry, Histogram, disable_created_metrics
 
 METHODS = frozenset({"GET", "HEAD", "POST"})
-"""All others are `other`: a sender may write whatever it likes there."""
+"""All others are `other`, because a sender can write any text there."""
 NO_VIEW = "none"
 
-# When each series began: Prometheus makes nothing of it in this format.
+# Prometheus ignores the creation time of a series in this format.
 disable_created_metrics()  # type: ignore[no-untyped-call]  # untyped there
 REQUESTS = CollectorRegistry()
 _SECONDS = Histogram(

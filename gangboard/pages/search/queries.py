@@ -24,7 +24,7 @@ from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import Gang, NodeCapacity
 
 MOST_HITS = 20
-"""Hits of each sort; the page says where more there are."""
+"""Hits of each sort. The page says if there are more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class Match:
     kind: str
     name: str
     node: str = ""
-    """Node of the pod, where the viewer may read its name."""
+    """Node of the pod, if the viewer may read its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class GangHit:
-    """A gang, and what of it matched; None for its own name, place or reason."""
+    """A gang with the pod, Job, group or node that matched; None if its own name, place or reason did."""
 
     row: GangRow
     match: Match | None
@@ -65,7 +65,7 @@ class SearchResults:
     queues: tuple[PlaceHit, ...] = ()
     namespaces: tuple[PlaceHit, ...] = ()
     more: frozenset[str] = frozenset()
-    """Sorts of which only the first MOST_HITS are here."""
+    """Sorts with more than MOST_HITS hits."""
 
     @property
     def hits(self) -> int:
@@ -77,21 +77,21 @@ class SearchResults:
 def search_everything(
     text: str, *, viewer: Viewer, clusters: Mapping[int, Freshness], now: datetime
 ) -> SearchResults:
-    """Return what the viewer may see of what matches (at most 12 queries, each on an index or narrow rows)."""
+    """Return the hits that the viewer may see (at most 12 queries, each on an index or narrow rows)."""
     if not search_words(text):
         return SearchResults()
     gangs, more_gangs = _gangs(text, viewer, clusters, now, gone=False)
     deleted, more_deleted = _gangs(text, viewer, clusters, now, gone=True)
-    found = {
+    places = {
         "nodes": _nodes(text, viewer, clusters),
         "queues": _queues(text, viewer, clusters),
         "namespaces": _namespaces(text, viewer, clusters),
     }
-    more = {sort for sort, hits in found.items() if len(hits) > MOST_HITS}
+    more = {sort for sort, hits in places.items() if len(hits) > MOST_HITS}
     more |= {
         sort for sort, is_more in (("gangs", more_gangs), ("deleted", more_deleted)) if is_more
     }
-    first = {sort: hits[:MOST_HITS] for sort, hits in found.items()}
+    first = {sort: hits[:MOST_HITS] for sort, hits in places.items()}
     return SearchResults(gangs, deleted, **first, more=frozenset(more))
 
 
@@ -102,21 +102,21 @@ def _gangs(
     page = list_gangs(viewer=viewer, filters=filters, limit=MOST_HITS, now=now, clusters=clusters)
     matches = {} if gone else _matches(page.rows, search_words(text.lower()), viewer)
     hits = tuple(GangHit(row, matches.get(row.id)) for row in page.rows)
-    # The name that was typed whole goes first.
+    # An exact name goes first.
     ranked = sorted(hits, key=lambda hit: hit.row.name.lower() != text.strip().lower())
     return tuple(ranked), page.next_cursor is not None
 
 
 def _matches(rows: Sequence[GangRow], words: Sequence[str], viewer: Viewer) -> dict[str, Match]:
-    """Return what of each gang has all words in its name, by id of the gang (1 query)."""
+    """Return the object of each gang whose name has all words, by id of the gang (1 query)."""
     ids = [row.id for row in rows if not _has_all(row.name, words)]
     details = Gang.objects.filter(pk__in=ids).values_list("id", "cluster_id", "detail")
-    found = {}
+    matches = {}
     for id_, cluster_id, detail in details:
         match = _match(bytes(detail), words, names_nodes=viewer.names_nodes(cluster_id))
         if match is not None:
-            found[id_] = match
-    return found
+            matches[id_] = match
+    return matches
 
 
 def _match(detail: bytes, words: Sequence[str], *, names_nodes: bool) -> Match | None:
@@ -141,7 +141,7 @@ def _has_all(name: str, words: Sequence[str]) -> bool:
 
 
 def _nodes(text: str, viewer: Viewer, clusters: Mapping[int, Freshness]) -> tuple[PlaceHit, ...]:
-    """Return nodes of clusters that the viewer may see as a whole: one read of the index of their names."""
+    """Return nodes of clusters that the viewer may see as a whole (1 query on an index)."""
     rows = NodeCapacity.objects.filter(
         viewer.whole_cluster_filter(), all_occur_in(text, ("name",)), cluster_id__in=list(clusters)
     )
@@ -165,7 +165,7 @@ def _queues(text: str, viewer: Viewer, clusters: Mapping[int, Freshness]) -> tup
 def _namespaces(
     text: str, viewer: Viewer, clusters: Mapping[int, Freshness]
 ) -> tuple[PlaceHit, ...]:
-    """Return namespaces that have gangs: the index of the Board's counts has all that this needs."""
+    """Return namespaces that have gangs (1 query on the index of the Board's counts)."""
     condition = Q(gone_at=None, cluster_id__in=list(clusters))
     gangs = Gang.objects.filter(viewer.gang_filter(), condition, all_occur_in(text, ("namespace",)))
     counted = gangs.values_list("cluster_id", "namespace").annotate(gangs=Count("*"))

@@ -1,4 +1,4 @@
-"""The search over everything, which every page has on top."""
+"""The page of the search."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from gangboard.readmodels.freshness import read_freshness
-from gangboard.readmodels.liveness import read_liveness
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.search_results import (
+from gangboard.pages.search.queries import (
     MOST_HITS,
     PlaceHit,
     SearchResults,
     search_everything,
 )
+from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.liveness import read_liveness
+from gangboard.readmodels.printable import printable
 from gangboard.web.addresses import read_text
 from gangboard.web.auth import viewer_for
 from gangboard.web.layout import layout_fragments, render_page
@@ -25,12 +25,12 @@ from gangboard.web.layout import layout_fragments, render_page
 
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
-    """Lead to the only hit, or show all of them; `all` in the address shows them also when it is one."""
+    """Redirect to the only hit, or show all hits. With `all` in the address the page shows a single hit, too."""
     viewer, now = viewer_for(request), timezone.now()
     text = read_text(request.GET, "q")
     clusters = read_freshness(viewer=viewer, now=now)
-    found = search_everything(text, viewer=viewer, clusters=clusters, now=now)
-    if found.hits == 1 and "all" not in request.GET and (only := _address(found)):
+    results = search_everything(text, viewer=viewer, clusters=clusters, now=now)
+    if results.hits == 1 and "all" not in request.GET and (only := _address(results)):
         return HttpResponseRedirect(only)
     return render_page(
         request,
@@ -40,19 +40,21 @@ def search(request: HttpRequest) -> HttpResponse:
         page=layout_fragments(clusters, read_liveness(now=now)),
         section="",
         live="",
-        context={"q": text, "shown": printable(text), "found": found, "most": MOST_HITS},
+        context={"q": text, "shown": printable(text), "found": results, "most": MOST_HITS},
     )
 
 
-def _address(found: SearchResults) -> str:
-    """Return the page of the only hit; empty where its name fits no address."""
-    for hit in (*found.gangs, *found.deleted):
+def _address(results: SearchResults) -> str:
+    """Return the address of the only hit; empty if its name fits no address."""
+    for hit in (*results.gangs, *results.deleted):
         return reverse("gang", args=(hit.row.id,))
-    for page, places in (("node", found.nodes), ("queue", found.queues)):
+    for page, places in (("node", results.nodes), ("queue", results.queues)):
         for place in places:
             return _place_address(page, place)
-    pairs = [{"cluster": one.cluster, "namespace": one.name} for one in found.namespaces]
-    return f"{reverse('board')}?{urlencode(pairs[0])}" if pairs else ""
+    for place in results.namespaces:
+        query = urlencode({"cluster": place.cluster, "namespace": place.name})
+        return f"{reverse('board')}?{query}"
+    return ""
 
 
 def _place_address(page: str, place: PlaceHit) -> str:

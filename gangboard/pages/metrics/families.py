@@ -12,17 +12,17 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from gangboard.api.metrics.fleet_families import (
+from gangboard.pages.metrics.fleet_families import (
+    gauge,
     of_accelerators,
     of_finished_actions,
     of_namespaces,
     of_start_waits,
 )
-from gangboard.api.metrics.gauges import gauge
+from gangboard.pages.metrics.rows import ActionCount, Expiry, GangCount, Metrics, ResourceCount
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.hold_counts import HoldCount
 from gangboard.readmodels.liveness import ORDERS, PROCESSES, Liveness
-from gangboard.readmodels.metrics import ActionCount, Expiry, GangCount, Metrics, ResourceCount
 
 NOT_ASKED = "not-asked"
 """Problem of a silent cluster without one: no poll worker runs, or none has a slot for it."""
