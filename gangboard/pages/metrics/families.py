@@ -37,7 +37,7 @@ class MetricsCollector(Collector):
         self._metrics = metrics
 
     def collect(self) -> Iterator[Metric]:
-        """Return one metric after the other."""
+        """Yield the metrics."""
         metrics = self._metrics
         yield GaugeMetricFamily(
             "gangboard_database_up",
@@ -51,7 +51,9 @@ class MetricsCollector(Collector):
         yield from _of_resources(metrics.resources)
         yield _of_holds(metrics.holds)
         yield _of_actions(metrics.actions)
-        yield of_finished_actions(metrics.actions, [one.cluster for one in metrics.clusters])
+        yield of_finished_actions(
+            metrics.actions, [cluster.cluster for cluster in metrics.clusters]
+        )
         yield of_accelerators(metrics.accelerators)
         yield of_start_waits(metrics.start_waits)
         yield from of_namespaces(metrics.namespaces)
@@ -63,7 +65,7 @@ def _of_clusters(clusters: tuple[Freshness, ...], expiries: tuple[Expiry, ...]) 
         "cluster_up",
         "1: the cluster answered within the last 120 seconds. 0: nobody knows how its gangs are now.",
         ("cluster",),
-        (((one.cluster,), not one.is_silent) for one in clusters),
+        (((cluster.cluster,), not cluster.is_silent) for cluster in clusters),
     )
     yield gauge(
         "cluster_problem",
@@ -71,47 +73,51 @@ def _of_clusters(clusters: tuple[Freshness, ...], expiries: tuple[Expiry, ...]) 
         "and no poll worker asks it. No series: it is read.",
         ("cluster", "problem"),
         (
-            ((one.cluster, one.problem or NOT_ASKED), 1)
-            for one in clusters
-            if one.problem or one.is_silent
+            ((cluster.cluster, cluster.problem or NOT_ASKED), 1)
+            for cluster in clusters
+            if cluster.problem or cluster.is_silent
         ),
     )
     yield gauge(
         "cluster_last_contact_timestamp_seconds",
         "When the cluster answered last, as Unix time. No series: never.",
         ("cluster",),
-        (((one.cluster,), one.contact_at.timestamp()) for one in clusters if one.contact_at),
+        (
+            ((cluster.cluster,), cluster.contact_at.timestamp())
+            for cluster in clusters
+            if cluster.contact_at
+        ),
     )
     yield gauge(
         "cluster_listed",
         "1: all that the cluster serves was read completely once. 0: gangs may be missing in "
         "gangboard_gangs.",
         ("cluster",),
-        (((one.cluster,), one.listed) for one in clusters),
+        (((cluster.cluster,), cluster.listed) for cluster in clusters),
     )
     yield gauge(
         "cluster_credentials_expiry_timestamp_seconds",
         "When the credentials of this identity (reader, actor) end, as Unix time. No series: not known, "
         "or there are none.",
         ("cluster", "identity"),
-        (((one.cluster, one.identity), one.at.timestamp()) for one in expiries),
+        (((expiry.cluster, expiry.identity), expiry.at.timestamp()) for expiry in expiries),
     )
 
 
 def _of_gangs(gangs: tuple[GangCount, ...]) -> Iterator[Metric]:
-    rows = [((one.cluster, one.health, one.code), one) for one in gangs]
+    rows = [((count.cluster, count.health, count.code), count) for count in gangs]
     yield gauge(
         "gangs",
         f"Gangs that are there, by health and reason code. {_SILENT} No series: there are none, or the "
         "cluster was not read yet; see gangboard_cluster_up and gangboard_cluster_listed.",
         _GANG_LABELS,
-        ((labels, one.gangs) for labels, one in rows),
+        ((labels, count.gangs) for labels, count in rows),
     )
     yield gauge(
         "gang_accelerators",
         f"Accelerators that these gangs ask for. {_SILENT}",
         _GANG_LABELS,
-        ((labels, one.accelerators) for labels, one in rows),
+        ((labels, count.accelerators) for labels, count in rows),
     )
     yield gauge(
         "gang_oldest_since_timestamp_seconds",
@@ -120,33 +126,36 @@ def _of_gangs(gangs: tuple[GangCount, ...]) -> Iterator[Metric]:
         "not up.",
         _GANG_LABELS,
         (
-            (labels, one.oldest_since.timestamp())
-            for labels, one in rows
-            if one.oldest_since is not None
+            (labels, count.oldest_since.timestamp())
+            for labels, count in rows
+            if count.oldest_since is not None
         ),
     )
 
 
 def _of_resources(resources: tuple[ResourceCount, ...]) -> Iterator[Metric]:
-    readable = [one for one in resources if one.is_readable]
+    readable = [resource for resource in resources if resource.is_readable]
     yield gauge(
         "resource_readable",
         "Whether this resource of the cluster can be read; where it cannot, state says why. None of a "
         "cluster that is not up, and none of resources that it does not serve.",
         ("cluster", "resource", "state"),
-        (((one.cluster, one.resource, one.state), one.is_readable) for one in resources),
+        (
+            ((resource.cluster, resource.resource, resource.state), resource.is_readable)
+            for resource in resources
+        ),
     )
     yield gauge(
         "resource_objects",
         "Objects of a resource that can be read.",
         ("cluster", "resource"),
-        (((one.cluster, one.resource), one.objects) for one in readable),
+        (((resource.cluster, resource.resource), resource.objects) for resource in readable),
     )
     yield gauge(
         "resource_undecodable_objects",
         "Objects of a resource that can be read, and that were not understood.",
         ("cluster", "resource"),
-        (((one.cluster, one.resource), one.problems) for one in readable),
+        (((resource.cluster, resource.resource), resource.problems) for resource in readable),
     )
 
 
@@ -157,7 +166,7 @@ def _of_holds(holds: tuple[HoldCount, ...]) -> Metric:
         "its policy; unknown: not proved yet, or nobody can look. No series: the Holds of the cluster "
         "cannot be seen.",
         ("cluster", "in_force"),
-        (((one.cluster, one.in_force.value), one.holds) for one in holds),
+        (((count.cluster, count.in_force.value), count.holds) for count in holds),
     )
 
 
@@ -167,7 +176,7 @@ def _of_actions(actions: tuple[ActionCount, ...]) -> Metric:
         "Recorded actions, by how far they have come. No counter: an action leaves one state for another, "
         "and verified ones can become reverted.",
         ("cluster", "verb", "state"),
-        (((one.cluster, one.verb, one.state), one.actions) for one in actions),
+        (((count.cluster, count.verb, count.state), count.actions) for count in actions),
     )
 
 

@@ -45,9 +45,9 @@ def of_finished_actions(actions: Iterable[ActionCount], clusters: Iterable[str])
     """Return how many actions have ended, by result. Every series begins at 0, so the first action is an increase."""
     results = sorted({result for found in _RESULTS.values() for result in found})
     totals = Counter(dict.fromkeys(product(clusters, map(str, Verb), results), 0))
-    for one in actions:
-        for result in _RESULTS.get(one.state, ()):
-            totals[one.cluster, one.verb, result] += one.actions
+    for count in actions:
+        for result in _RESULTS.get(count.state, ()):
+            totals[count.cluster, count.verb, result] += count.actions
     family = CounterMetricFamily(
         "gangboard_actions_finished",
         "Actions that have ended, by result. applied: the change was made; reverted: of these, the ones that "
@@ -67,7 +67,7 @@ def of_accelerators(rows: Iterable[AcceleratorCount]) -> Metric:
         "not whole; free: on nodes that take pods; away: free on nodes that do not. No series: the nodes could "
         "not be read within the last 5 minutes.",
         ("cluster", "state"),
-        (((one.cluster, one.state), one.accelerators) for one in rows),
+        (((row.cluster, row.state), row.accelerators) for row in rows),
     )
 
 
@@ -80,10 +80,10 @@ def of_start_waits(rows: Iterable[StartWaits]) -> Metric:
         "without rate. None of a cluster that is not up.",
         labels=("cluster",),
     )
-    for one in rows:
+    for row in rows:
         bounds = [*map(str, map(float, BOUNDS)), "+Inf"]
-        counts = zip(bounds, map(float, (*one.at_most, one.gangs)), strict=True)
-        family.add_metric((one.cluster,), list(counts), one.seconds)
+        counts = zip(bounds, map(float, (*row.at_most, row.gangs)), strict=True)
+        family.add_metric((row.cluster,), list(counts), row.seconds)
     return family
 
 
@@ -98,11 +98,11 @@ def of_namespaces(rows: Iterable[NamespaceCount]) -> Iterator[Metric]:
         "Gangs of the namespaces whose gangs ask for the most accelerators, as many as "
         "GANGBOARD_METRICS_NAMESPACES says.",
         labels,
-        (((one.cluster, one.namespace, one.health), one.gangs) for one in found),
+        (((row.cluster, row.namespace, row.health), row.gangs) for row in found),
     )
     yield gauge(
         "namespace_accelerators",
         "Accelerators that these gangs ask for.",
         labels,
-        (((one.cluster, one.namespace, one.health), one.accelerators) for one in found),
+        (((row.cluster, row.namespace, row.health), row.accelerators) for row in found),
     )

@@ -153,5 +153,8 @@ def _namespaces(
 
 
 def _largest_first(counts: list[NamespaceCount]) -> tuple[float, int, str, str]:
-    devices, gangs = sum(one.accelerators for one in counts), sum(one.gangs for one in counts)
+    devices, gangs = (
+        sum(count.accelerators for count in counts),
+        sum(count.gangs for count in counts),
+    )
     return (-devices, -gangs, counts[0].cluster, counts[0].namespace)

@@ -40,7 +40,7 @@ def read_start_waits(
 
     A gang counts if it ran for the first time, and its whole wait was seen. Silent clusters are left out.
     """
-    ids = [id_ for id_, one in clusters.items() if not one.is_silent]
+    ids = [id_ for id_, cluster in clusters.items() if not cluster.is_silent]
     cluster_of = _started(viewer, ids, now - WINDOW)
     first_runs = _first_runs(cluster_of, now - WINDOW)
     waits: dict[int, list[float]] = {id_: [] for id_ in ids}
