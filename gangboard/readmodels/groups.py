@@ -160,7 +160,6 @@ class GroupOfGangRow(GroupRow):
     domains: Mapping[str, str] = shown(
         "Domains",
         "Topology key → the domain that its pods are in, as far as some have a node.",
-        default_factory=dict,
     )
     depth: int = 0
     """How many groups of its gang stand above it in the tree."""
@@ -201,7 +200,7 @@ def groups_by_uid(
     needed = group_resources(owner)
     stored = visible.filter(cluster_id=id_, uid__in=list(uids)) if uids else ()
     rows = [
-        GroupOfGangRow(**values)
+        GroupOfGangRow(**values, domains={})
         for _, _, values in read_groups(stored, clusters=clusters, visibility=visibility)
     ]
     return GroupsOfGang(

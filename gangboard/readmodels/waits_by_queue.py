@@ -32,17 +32,17 @@ FEWEST_FOR_90 = 10
 class SizeRow:
     """A class of gangs by the accelerators that they ask for."""
 
+    label: str
     more_than: int | None = shown("More than", "Null: they ask for none.")
     at_most: int | None = shown("At most", "Null: no limit.")
-    label: str
 
 
 SIZES = (
-    SizeRow(None, 0, "none"),
-    SizeRow(0, 8, "up to 8"),
-    SizeRow(8, 64, "9 to 64"),
-    SizeRow(64, 512, "65 to 512"),
-    SizeRow(512, None, "more than 512"),
+    SizeRow("none", None, 0),
+    SizeRow("up to 8", 0, 8),
+    SizeRow("9 to 64", 8, 64),
+    SizeRow("65 to 512", 64, 512),
+    SizeRow("more than 512", 512, None),
 )
 
 

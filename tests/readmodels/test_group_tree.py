@@ -36,6 +36,7 @@ def a_row(kind: str, name: str, *, parent: str = "", controller: str = "") -> Gr
         created_at=None,
         deleting_since=None,
         stale=False,
+        domains={},
     )
 
 

@@ -87,7 +87,6 @@ def shown(
     empty_is_null: bool = False,
     serializer: Any = None,
     default: Any = MISSING,
-    default_factory: Any = MISSING,
 ) -> Any:
     """Return the dataclass field; see Declaration for the arguments."""
     declaration = Declaration(
@@ -104,10 +103,7 @@ def shown(
         ),
         serializer=serializer,
     )
-    metadata = {_KEY: declaration}
-    if default_factory is not MISSING:
-        return dataclasses.field(default_factory=default_factory, metadata=metadata)
-    return dataclasses.field(default=default, metadata=metadata)
+    return dataclasses.field(default=default, metadata={_KEY: declaration})
 
 
 def shown_property(

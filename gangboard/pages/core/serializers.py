@@ -106,5 +106,8 @@ def _of_type(
     return _SIMPLE[annotation](**options)
 
 
-def _rows_in(row: Any, serializer: Any, options: dict[str, Any]) -> Any:
-    return (serializer or serializer_of(row))(**options)
+def _rows_in(
+    row: Any, serializer: Any, options: dict[str, Any]
+) -> serializers.Field[Any, Any, Any, Any]:
+    field: serializers.Field[Any, Any, Any, Any] = (serializer or serializer_of(row))(**options)
+    return field

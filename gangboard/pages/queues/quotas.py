@@ -25,7 +25,7 @@ class LentRow:
     at_most: str = shown("At most")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TermRow:
     """One more number of a quota or queue, in the words of its system."""
 

@@ -12,7 +12,7 @@ from gangboard.readmodels.state_labels import Face
 from gangboard.readmodels.visible_queues import QUEUE_STATES, ShowsState
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AliasRow(ShowsState):
     """A name by which the owners of a namespace reach a queue, such as a LocalQueue."""
 
