@@ -36,6 +36,7 @@ WAITING: tuple[Sequence[str], ...] = (
         "placement/test_change_methods.py",
         "rules/test_steps_taken.py",
     ),
+    ("scenarios/",),
     (
         "queues/test_real_",
         "controlplane/test_kueue.py",
@@ -43,7 +44,6 @@ WAITING: tuple[Sequence[str], ...] = (
         "owners/test_mixed_cluster.py",
         "owners/test_real_",
     ),
-    ("scenarios/",),
     ("web/test_browser.py",),
     ("live/",),
     ("web/test_acting_browser.py",),

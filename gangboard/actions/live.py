@@ -126,7 +126,7 @@ class Live:
     def _made_by(self, owner: Owner) -> Iterator[Owner]:
         ref = owner.meta.ref
         kind = registry.owner_kind(ref.group, ref.kind)
-        for group, name_of_kind, name in kind.makers(owner) if kind and kind.makers else ():
+        for group, name_of_kind, name in kind.makers(owner) if kind is not None else ():
             below = registry.owner_kind(group, name_of_kind)
             seen = self.seen(below, ref.namespace, name) if below is not None else None
             if seen is not None and _controller(seen.owner) == ref.uid:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
 
 from rest_framework import serializers
@@ -16,13 +14,10 @@ from gangboard.domain.health import Health, Stage
 from gangboard.readmodels.action_labels import lever_keys
 from gangboard.readmodels.action_query import WITHIN
 from gangboard.readmodels.cursors import LARGEST_PAGE
-from gangboard.readmodels.gangs import ORDERINGS
 from gangboard.readmodels.known_values import unknown_values
 from gangboard.store.access import Viewer
 
 USUAL_PAGE = 100
-_DURATION = re.compile(r"([0-9]{1,6})([smhd])")
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 HEALTHS = [health.value for health in Health]
 STAGES = [stage.value for stage in Stage]
 VERBS = [verb.value for verb in Verb]
@@ -44,32 +39,6 @@ class HealthsField(serializers.CharField):
             if word not in HEALTHS:
                 raise ValidationError(f"“{word}” is not one of {', '.join(HEALTHS)}.")
         return words
-
-
-class LabelsField(serializers.CharField):
-    """Labels, separated by commas: `team=nlp` or only `team`."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        """Return (key, value) pairs, the value None where only a key is given. Raises ValidationError."""
-        pairs = []
-        for text in super().to_internal_value(data).split(","):
-            key, equals, value = text.strip().partition("=")
-            if not key:
-                raise ValidationError(f"“{text}” is no label: write KEY=VALUE or KEY.")
-            pairs.append((key, value if equals else None))
-        return tuple(pairs)
-
-
-class DurationField(serializers.CharField):
-    """A time span such as `90s`, `10m`, `2h` or `7d`."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        """Return the timedelta. Raises ValidationError."""
-        text = super().to_internal_value(data)
-        found = _DURATION.fullmatch(text)
-        if found is None:
-            raise ValidationError(f"“{text}” is no time span: write 90s, 10m, 2h or 7d.")
-        return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
 class FieldsField(serializers.CharField):
@@ -98,75 +67,6 @@ class PageQuery(Query):
     cursor = serializers.CharField(
         required=False, help_text="Where the page begins: from `next` of the page before."
     )
-    fields = FIELDS  # type: ignore[assignment]  # as DRF's own attribute
-
-
-class GangQuery(PageQuery):
-    """The query of `gangs/`."""
-
-    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    namespace = serializers.CharField(
-        required=False, max_length=LONGEST_NAME, help_text="Name of a namespace."
-    )
-    api_group = serializers.CharField(
-        required=False,
-        max_length=LONGEST_NAME,
-        allow_blank=True,
-        help_text="API group of the owner; empty for the core group.",
-    )
-    kind = serializers.CharField(
-        required=False, max_length=63, help_text="Kubernetes kind of the owner, such as `JobSet`."
-    )
-    health = HealthsField(
-        required=False,
-        help_text=f"One or more of {', '.join(HEALTHS)}; separated by commas.",
-    )
-    code = serializers.CharField(
-        required=False, max_length=64, help_text="Reason code, such as `fragmented`."
-    )
-    name = serializers.CharField(
-        required=False, max_length=LONGEST_NAME, help_text="The whole name of the gang."
-    )
-    label = LabelsField(  # type: ignore[assignment]  # as DRF's own attribute
-        required=False,
-        max_length=1000,
-        help_text="Labels of the owner that must all be there: `team=nlp` or only `team`; separated by commas.",
-    )
-    blocked_for = DurationField(
-        required=False,
-        help_text="Gangs that have been blocked for at least this long, such as `10m`.",
-    )
-    since_before = serializers.DateTimeField(
-        required=False, help_text="Gangs whose verdict began at this time or earlier."
-    )
-    queue = serializers.CharField(
-        required=False,
-        max_length=LONGEST_NAME,
-        help_text="Name of a queue, as in the field `queue`.",
-    )
-    stage = serializers.ChoiceField(
-        STAGES, required=False, help_text="The stage that the gang has not passed yet."
-    )
-    q = serializers.CharField(
-        required=False,
-        max_length=200,
-        help_text="Words that must all occur in the names of the gang, its namespace, kind, queue, "
-        "cluster, Jobs, pods, groups and nodes, or in its reason; in its sentence only in clusters "
-        "that the caller may see as a whole.",
-    )
-    gone = serializers.BooleanField(
-        default=False,
-        help_text="Deleted gangs instead of those that exist, the last deleted first. `health` is their last "
-        "one, and `observed_at` is when they were seen deleted.",
-    )
-    ordering = serializers.ChoiceField(
-        ORDERINGS, default="health", help_text="`health`: worst first, then longest."
-    )
-
-
-class OneGangQuery(Query):
-    """The query of `gangs/{id}/`."""
-
     fields = FIELDS  # type: ignore[assignment]  # as DRF's own attribute
 
 

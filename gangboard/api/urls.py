@@ -4,7 +4,6 @@ from django.urls import URLPattern, path
 
 from gangboard.api.actions import ActionListView, ActionView, UnslashedActionListView
 from gangboard.api.capacity import CapacityView
-from gangboard.api.gangs import GangBundleView, GangListView, GangView
 from gangboard.api.holds import HoldListView
 from gangboard.api.nodes import NodeDetailView
 from gangboard.api.probes import healthz, readyz
@@ -16,9 +15,6 @@ urlpatterns: list[URLPattern] = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("api/v1/", RootView.as_view(), name="api-root"),
-    path("api/v1/gangs/", GangListView.as_view(), name="api-gangs"),
-    path("api/v1/gangs/<str:gang_id>/", GangView.as_view(), name="api-gang"),
-    path("api/v1/gangs/<str:gang_id>/bundle/", GangBundleView.as_view(), name="api-gang-bundle"),
     path("api/v1/actions/", ActionListView.as_view(), name="api-actions"),
     # A POST without the slash would be redirected, and most clients make a GET of that.
     path("api/v1/actions", UnslashedActionListView.as_view()),

@@ -150,7 +150,6 @@ EVENT = Resource(
     wire=WireEvent,
     model=Event,
     build=_build,
-    decoder_version=2,
 )
 
 

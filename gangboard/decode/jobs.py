@@ -1,13 +1,13 @@
-"""`spec` of a batch/v1 Job and its pod template: of a Job itself, and of what makes Jobs."""
+"""`spec` of a batch/v1 Job and pod templates: of a Job itself, and of what makes Jobs or pods."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 
 from gangboard.decode.podspec import WirePodSpec
 from gangboard.decode.unions import WireUnion, read_union
 from gangboard.decode.wire import Int32, Int64, Wire, or_one
-from gangboard.domain.owner import GangRequest
+from gangboard.domain.owner import GangRequest, PodRequests, Role
 
 # What `backoffLimit` is set to when the limit is per index: no limit at all.
 _NO_LIMIT = 2**31 - 1
@@ -33,6 +33,11 @@ class WirePodTemplate(Wire):
     """A pod template: of it only the spec is read."""
 
     spec: WireTemplateSpec | None = None
+
+
+def template_spec(template: WirePodTemplate | None) -> WireTemplateSpec:
+    """Return the spec of a pod template; an empty one if it has none."""
+    return (template and template.spec) or WireTemplateSpec()
 
 
 class WireScheduling(Wire):
@@ -62,7 +67,7 @@ class WireJobSpec(Wire):
     @property
     def pod(self) -> WireTemplateSpec:
         """The spec of its pods; an empty one when the template has none."""
-        return (self.template and self.template.spec) or WireTemplateSpec()
+        return template_spec(self.template)
 
     @property
     def grace_seconds(self) -> int:
@@ -87,6 +92,26 @@ class WireJobSpec(Wire):
 def read_manager(named: str | None, own: Collection[str]) -> str:
     """Return who else than the kind's own controller is to reconcile an object, by `spec.managedBy`."""
     return "" if named is None or named in own else named
+
+
+def size_of(roles: Iterable[Role]) -> int:
+    """Return the pods of all replicas of these roles."""
+    return sum(role.replicas * role.pods for role in roles)
+
+
+def requests_of(roles: Sequence[Role]) -> tuple[PodRequests, ...]:
+    """Return the requests of the pods of these roles, without roles of no pods."""
+    return tuple(
+        PodRequests(role.replicas * role.pods, role.requests)
+        for role in roles
+        if role.replicas * role.pods
+    )
+
+
+def shared_text(texts: Iterable[str]) -> str:
+    """Return the text if all are the same, else an empty one."""
+    found = set(texts)
+    return found.pop() if len(found) == 1 else ""
 
 
 def read_indexes(text: str | None) -> tuple[str, int]:

@@ -150,5 +150,4 @@ NODE = Resource(
     wire=WireNode,
     model=Node,
     build=_build,
-    decoder_version=4,
 )

@@ -6,12 +6,14 @@ Annotations are not kept: they are large, and people put secrets into them.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar, cast
 
 import msgspec
 
+from gangboard.decode.annotations import WireActed
 from gangboard.decode.managers import NO_ENTRIES, creator
 from gangboard.decode.wire import WireMeta, read_text
 from gangboard.domain.owner import Owner
@@ -32,6 +34,12 @@ class WireOwnerMeta(WireMeta):
     managed_fields: msgspec.Raw = NO_ENTRIES
 
 
+class WireActedMeta(WireOwnerMeta):
+    """`metadata` of owners that actions write to."""
+
+    annotations: WireActed | None = None
+
+
 @cache
 def _decoder(type_: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(type_ | None)
@@ -45,6 +53,12 @@ def labels_as(metadata: WireOwnerMeta, type_: type[Labels]) -> Labels:
     decoder: Any = _decoder(cast("Any", type_))
     found: Labels | None = decoder.decode(metadata.labels)
     return type_() if found is None else found
+
+
+def first_label(metadata: WireOwnerMeta, keys: Iterable[str]) -> str:
+    """Return the first value that labels have under these keys, empty for none. Raises ValueError as `labels_as`."""
+    labels = _ALL.decode(metadata.labels) or {}
+    return next((value for key in keys if (value := labels.get(key))), "")
 
 
 def with_labels(owner: Owner, metadata: WireMeta) -> Owner:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
-from zlib import crc32
 
 import msgspec
 
@@ -34,8 +33,6 @@ from gangboard.domain.objects import Controller
 from gangboard.domain.pod import STOCK_SCHEDULER, Container, Pod
 from gangboard.domain.pod_claims import PodClaim
 
-_MARKS_FROM, _MARKS = 1_000, 1_000_000
-"""Versions of this decoder stay below the first; with annotations they are above it."""
 _UNREAD = Needs(undecidable=("a part of its spec that could not be read",))
 
 
@@ -313,7 +310,6 @@ POD = Resource(
     model=Pod,
     build=_build,
     needed=True,
-    decoder_version=5,
 )
 """How pods are read.
 
@@ -330,18 +326,14 @@ def pods_naming(
 ) -> Resource:
     """Return how pods are read that name their groups by these labels and annotations.
 
-    `placeholders` are those of `GroupingAPI`, `queues` its `queue_marks` by the name of a scheduler. Others than before
-    make another version of the decoder, so that pods are read again.
+    `placeholders` are those of `GroupingAPI`, `queues` its `queue_marks` by the name of a scheduler.
     """
     if not marks:
         return POD
-    mark = (
-        crc32(repr((sorted(marks), sorted(placeholders), sorted(queues.items()))).encode()) % _MARKS
-    )
     return replace(
         POD,
         build=partial(
             _build, marks=tuple(marks), placeholders=tuple(placeholders), queues=dict(queues)
         ),
-        decoder_version=POD.decoder_version + _MARKS_FROM * (1 + mark),
+        reads=(repr((sorted(marks), sorted(placeholders), sorted(queues.items()))),),
     )

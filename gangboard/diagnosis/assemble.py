@@ -182,7 +182,7 @@ def _roles_of_pods(tree: Sequence[Owner], pods: Iterable[Pod]) -> dict[str, str]
     """Return the role of each pod whose kind tells it by labels."""
     ref = tree[0].meta.ref if tree else None
     kind = registry.owner_kind(ref.group, ref.kind) if ref is not None else None
-    if kind is None or kind.role_of is None:
+    if kind is None or not kind.overrides("role_of"):
         return {}
     found = {pod.meta.ref.uid: kind.role_of(pod) for pod in pods}
     return {uid: role for uid, role in found.items() if role}
@@ -191,7 +191,7 @@ def _roles_of_pods(tree: Sequence[Owner], pods: Iterable[Pod]) -> dict[str, str]
 def _with_replicas(owner: Owner, roles_of_pods: Mapping[str, str]) -> Owner:
     """Return the owner with its numbered replicas as roles: those with pods, some without, and the rest."""
     kind = registry.owner_kind(owner.meta.ref.group, owner.meta.ref.kind)
-    if kind is None or kind.is_numbered is None:
+    if kind is None or not kind.overrides("is_numbered"):
         return owner
     there, left = set(roles_of_pods.values()), MOST_NAMED
     roles: list[Role] = []

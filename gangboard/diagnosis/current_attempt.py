@@ -51,7 +51,7 @@ def current_uids(root: Owner, owners: Iterable[Owner]) -> frozenset[str]:
 
 def _is_current(parent: Owner, child: Owner) -> bool:
     kind = registry.owner_kind(parent.meta.ref.group, parent.meta.ref.kind)
-    return kind is None or kind.current is None or kind.current(parent, child)
+    return kind is None or kind.is_current(parent, child)
 
 
 def standing(pods: Iterable[Pod], jobs: Collection[Owner]) -> tuple[Pod, ...]:

@@ -82,7 +82,7 @@ class _Division:
         self._rest: list[Pod] = []
         ref = facts.owner.meta.ref
         kind = registry.owner_kind(ref.group, ref.kind)
-        self._role_of = kind.role_of if kind is not None else None
+        self._role_of = kind.role_of if kind and kind.overrides("role_of") else None
         self._group_by_pods = self._groups_of_roles()
 
     def units(self) -> Iterator[Unit]:

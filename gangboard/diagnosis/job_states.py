@@ -81,7 +81,7 @@ def member_states(facts: GangFacts) -> tuple[MemberState, ...]:
     stays = {pod.meta.ref.uid for pod in standing(facts.pods, facts.jobs)}
     ref = facts.owner.meta.ref
     kind = registry.owner_kind(ref.group, ref.kind)
-    role_of = kind.role_of if kind is not None else None
+    role_of = kind.role_of if kind and kind.overrides("role_of") else None
     return tuple(
         MemberState(
             ref=pod.meta.ref,

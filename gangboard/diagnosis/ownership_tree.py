@@ -41,7 +41,7 @@ def tree_of(
 def _completed(owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]) -> Owner:
     ref = owner.meta.ref
     kind = registry.owner_kind(ref.group, ref.kind)
-    if kind is None or kind.complete is None:
+    if kind is None:
         return owner
     known = [one for one in blueprints if replace(one.meta.ref, uid="") in owner.blueprints]
     return kind.complete(owner, children, known)

@@ -60,7 +60,7 @@ def evaluate_unit(unit: Unit, crashes: list[Finding]) -> UnitFinding:
     found = _evaluate(unit, crashes)
     ref = unit.owner.meta.ref
     kind = registry.owner_kind(ref.group, ref.kind)
-    said = kind.evidence(unit) if kind is not None and kind.evidence is not None else ()
+    said = kind.evidence(unit) if kind is not None else ()
     evidence = tuple(dict.fromkeys((*found.finding.evidence, *said)))
     return replace(found, finding=replace(found.finding, evidence=evidence)) if said else found
 

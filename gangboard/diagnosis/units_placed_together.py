@@ -64,7 +64,7 @@ def _units_by_object(
     ref = facts.owner.meta.ref
     kind = registry.owner_kind(ref.group, ref.kind)
     found: dict[str, list[Unit]] = defaultdict(list)
-    if kind is None or kind.placed_with is None:
+    if kind is None or not kind.overrides("placed_with"):
         return found
     for one in unit_findings:
         if one.unit is None:

@@ -32,9 +32,9 @@ class Resource:
     """A verdict about any gang needs it, where it is served."""
     query: tuple[tuple[str, str], ...] = ()
     """Extra query parameters, such as a field selector."""
-    decoder_version: int = 1
-    """Goes up by one with every change of what `wire`, `model` or `build` keep of an object, or how: rows
-    that another version of the decoder has stored are read again at the next poll."""
+    reads: tuple[object, ...] = ()
+    """Labels and annotations that other members of the registry have `build` read: with others stored rows are
+    read again, as after a change of its source (`decode.fingerprints`)."""
     fields: tuple[str, ...] = ()
     """JSON paths such as `spec.podSets.name` of which every object has at least one; in a list every item
     has. With them an API version that this release does not know is read as the newest that it knows."""

@@ -249,7 +249,6 @@ def _resource(
         model=Group,
         build=build,
         needed=True,
-        decoder_version=4,
         fields=fields,
     )
 

@@ -108,7 +108,6 @@ GROUPING = GroupingAPI(
             model=Group,
             build=_build,
             needed=True,
-            decoder_version=2,
             fields=key_fields(WirePodGang),
         ),
     ),

@@ -10,15 +10,11 @@ tell none.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec
+from gangboard.decode.jobs import WirePodTemplate, template_spec
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
-from gangboard.decode.wire import Int32, Wire, or_one, read_meta, read_text
-from gangboard.domain.api_resource import Resource
+from gangboard.decode.wire import Int32, Wire, or_one, read_text
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner, PodRequests
 from gangboard.domain.pod import Pod
@@ -31,7 +27,7 @@ from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 from gangboard.plugins.rule import UnitRule
 
 _GROUP = "apps"
-_STATEFULSET, _DEPLOYMENT, _REPLICASET = "StatefulSet", "Deployment", "ReplicaSet"
+_REPLICASET = "ReplicaSet"
 _HASH = "pod-template-hash"
 _POLICY, _ORDERED = "podManagementPolicy", "OrderedReady"
 
@@ -50,15 +46,25 @@ class WireReplicas(Wire):
     spec: _WireSpec | None = None
 
 
-def _build(kind: str) -> Callable[[WireReplicas, str], Owner]:
-    def build(wire: WireReplicas, version: str) -> Owner:
+class Replicas(OwnerKind):
+    """What StatefulSets and Deployments have in common: a number of pods of one template."""
+
+    group = _GROUP
+    versions = ("v1",)
+    wire = WireReplicas
+    needed = False
+    makes = ()
+    needs_group = True
+
+    def build(self, wire: WireReplicas, version: str) -> Owner:
+        """Return the owner with its pods, which are one unit."""
         spec = wire.spec or _WireSpec()
-        pod = (spec.template and spec.template.spec) or WireTemplateSpec()
+        pod = template_spec(spec.template)
         replicas = or_one(spec.replicas)
         requests, faults = pod_requests(pod)
         policy = read_text(spec.pod_management_policy)
         owner = Owner(
-            meta=read_meta(wire.metadata, _GROUP, kind, version),
+            meta=self.read_meta(wire, version),
             desired=replicas,
             pod_requests=(PodRequests(replicas, requests),),
             group_name=pod.group_name,
@@ -67,20 +73,6 @@ def _build(kind: str) -> Callable[[WireReplicas, str], Owner]:
             detail={_POLICY: policy} if policy else {},
         )
         return deliver(owner, faults)
-
-    return build
-
-
-def _deployment_of(pod: Pod) -> str:
-    """Return the name of the Deployment whose controller made the ReplicaSet of a pod, empty for none."""
-    made_by = pod.meta.controller
-    if made_by is None or made_by.kind != _REPLICASET or made_by.group != _GROUP:
-        return ""
-    suffix = pod.labels.get(_HASH, "")
-    if not suffix:
-        return ""
-    name, _, end = made_by.name.rpartition("-")
-    return name if end == suffix else ""
 
 
 def _waits_for_itself(unit: Unit) -> Finding | None:
@@ -120,51 +112,48 @@ ORDERED = UnitRule(
 )
 
 
-def _resource(plural: str, kind: str) -> Resource:
-    return Resource(
-        group=_GROUP,
-        plural=plural,
-        kind=kind,
-        versions=("v1",),
-        wire=WireReplicas,
-        model=Owner,
-        build=_build(kind),
-        decoder_version=2,
+def _notes(kind: str, limits: str) -> KindNotes:
+    return KindNotes(
+        gang=f"a {kind} whose pods a group keeps together or a queue admits; pods of all others only take room",
+        queues="Kueue",
+        units="the groups that its pods name",
+        limits=f"it has no suspend field. {limits}",
+        tested=f"the {kind} controller of 1.37",
     )
 
 
-def _kind(plural: str, kind: str, limits: str, **more: Any) -> OwnerKind:
-    return OwnerKind(
-        resource=_resource(plural, kind),
-        label=kind,
-        notes=KindNotes(
-            gang=f"a {kind} whose pods a group keeps together or a queue admits; pods of all others only take room",
-            queues="Kueue",
-            units="the groups that its pods name",
-            limits=f"it has no suspend field. {limits}",
-            tested=f"the {kind} controller of 1.37",
-        ),
-        makes=(),
-        needs_group=True,
-        no_lever=(
-            f"{kind}s have no suspend field, and scaling to 0 would end all pods without a record of "
-            "how many there were."
-        ),
-        **more,
+def _no_lever(kind: str) -> str:
+    return (
+        f"{kind}s have no suspend field, and scaling to 0 would end all pods without a record of "
+        "how many there were."
     )
 
 
-OWNERS = (
-    _kind(
-        "statefulsets",
-        _STATEFULSET,
-        "With `OrderedReady` it makes one pod after the other, which a gang waits for in vain",
-        rules=(ORDERED,),
-    ),
-    _kind(
-        "deployments",
-        _DEPLOYMENT,
-        "While it rolls out a change it has more pods than it asks for",
-        name_by_pod=_deployment_of,
-    ),
-)
+class StatefulSet(Replicas):
+    """A StatefulSet."""
+
+    kind = "StatefulSet"
+    notes = _notes(
+        kind, "With `OrderedReady` it makes one pod after the other, which a gang waits for in vain"
+    )
+    no_lever = _no_lever(kind)
+    rules = (ORDERED,)
+
+
+class Deployment(Replicas):
+    """A Deployment."""
+
+    kind = "Deployment"
+    notes = _notes(kind, "While it rolls out a change it has more pods than it asks for")
+    no_lever = _no_lever(kind)
+
+    def name_by_pod(self, pod: Pod) -> str:
+        """Return the name of the Deployment whose controller made the ReplicaSet of a pod, empty for none."""
+        made_by = pod.meta.controller
+        if made_by is None or made_by.kind != _REPLICASET or made_by.group != _GROUP:
+            return ""
+        suffix = pod.labels.get(_HASH, "")
+        if not suffix:
+            return ""
+        name, _, end = made_by.name.rpartition("-")
+        return name if end == suffix else ""

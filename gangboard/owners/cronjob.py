@@ -8,21 +8,14 @@ what becomes of the next.
 
 from __future__ import annotations
 
-from gangboard.decode.annotations import WireActed
-from gangboard.decode.managers import last_writer
-from gangboard.decode.owner_meta import WireOwnerMeta
-from gangboard.decode.wire import Int32, Wire, read_meta, read_text, read_time
+from gangboard.decode.owner_meta import WireActedMeta, WireOwnerMeta
+from gangboard.decode.wire import Int32, Wire, read_text
 from gangboard.domain.action import Verb
-from gangboard.domain.api_resource import Resource
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
 _SCHEDULE, _ZONE, _CONCURRENCY, _DEADLINE = "schedule", "timeZone", "concurrencyPolicy", "deadline"
-
-
-class _WireCronJobMeta(WireOwnerMeta):
-    annotations: WireActed | None = None
 
 
 class _WireCronJobSpec(Wire):
@@ -36,47 +29,68 @@ class _WireCronJobSpec(Wire):
 class WireCronJob(Wire):
     """A CronJob as narrow as it is kept."""
 
-    metadata: _WireCronJobMeta
+    metadata: WireActedMeta
     spec: _WireCronJobSpec | None = None
 
 
-def _build(wire: WireCronJob, version: str) -> Owner:
-    spec = wire.spec or _WireCronJobSpec()
-    annotations = wire.metadata.annotations or WireActed()
-    suspend_set_by, set_at = last_writer(wire.metadata.managed_fields, "/spec/suspend")
-    deadline = spec.starting_deadline_seconds
-    given = {
-        _SCHEDULE: read_text(spec.schedule),
-        _ZONE: read_text(spec.time_zone),
-        _CONCURRENCY: read_text(spec.concurrency_policy),
-        _DEADLINE: "" if deadline is None else str(deadline),
-    }
-    return Owner(
-        meta=read_meta(wire.metadata, "batch", "CronJob", version),
-        suspended=bool(spec.suspend),
-        suspend_set_by=suspend_set_by,
-        suspend_set_at=read_time(set_at),
-        last_action=annotations.last_action,
-        grace_seconds=0,
-        detail={name: text for name, text in given.items() if text},
+class CronJob(OwnerKind):
+    """A CronJob. Its queue label is for its runs: it has no queue itself."""
+
+    group = "batch"
+    kind = "CronJob"
+    versions = ("v1",)
+    wire = WireCronJob
+    needed = False
+    notes = KindNotes(
+        gang="each run, a Job, is one; the CronJob is none",
+        units="as of the Job",
+        queues="Kueue takes its runs",
+        limits=(
+            "nothing: it leaves a run alone. Suspended it starts no further run. With "
+            "`concurrencyPolicy: Replace` it deletes a suspended run when the next is due"
+        ),
+        tested="the CronJob controller of 1.37",
     )
+    levers = ("suspend",)
+    makes_gangs = True
 
+    def build(self, wire: WireCronJob, version: str) -> Owner:
+        """Return the CronJob with its schedule and what it does with runs that overlap."""
+        spec = wire.spec or _WireCronJobSpec()
+        deadline = spec.starting_deadline_seconds
+        given = {
+            _SCHEDULE: read_text(spec.schedule),
+            _ZONE: read_text(spec.time_zone),
+            _CONCURRENCY: read_text(spec.concurrency_policy),
+            _DEADLINE: "" if deadline is None else str(deadline),
+        }
+        return Owner(
+            meta=self.read_meta(wire, version),
+            **self.read_control(wire),
+            suspended=bool(spec.suspend),
+            grace_seconds=0,
+            detail={name: text for name, text in given.items() if text},
+        )
 
-def _sentence(cronjob: Owner) -> str:
-    """Return when it starts runs, or that it starts none."""
-    name = label(cronjob.meta.ref)
-    schedule = cronjob.detail.get(_SCHEDULE, "")
-    zone = cronjob.detail.get(_ZONE, "")
-    when = f"{schedule}, {zone}" if zone else schedule
-    if cronjob.suspended:
-        return f"{name} ({when}) is suspended: it starts no further run."
-    return f"{name} starts a run by its schedule, {when}."
+    def read_queue(self, metadata: WireOwnerMeta) -> str:
+        """Return no queue: the label is for its runs."""
+        return ""
 
+    def sentence(self, owner: Owner) -> str:
+        """Return when it starts runs, or that it starts none."""
+        name = label(owner.meta.ref)
+        schedule = owner.detail.get(_SCHEDULE, "")
+        zone = owner.detail.get(_ZONE, "")
+        when = f"{schedule}, {zone}" if zone else schedule
+        if owner.suspended:
+            return f"{name} ({when}) is suspended: it starts no further run."
+        return f"{name} starts a run by its schedule, {when}."
 
-def _reactions(cronjob: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
-    if target.meta.ref.uid == cronjob.meta.ref.uid:
-        return _of_itself(cronjob, verb)
-    return _of_a_run(cronjob) if verb is Verb.SUSPEND else ()
+    def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
+        """Return what becomes of runs when the CronJob, or one of them, is suspended or resumed."""
+        if target.meta.ref.uid == owner.meta.ref.uid:
+            return _of_itself(owner, verb)
+        return _of_a_run(owner) if verb is Verb.SUSPEND else ()
 
 
 def _of_itself(cronjob: Owner, verb: Verb) -> tuple[str, ...]:
@@ -106,32 +120,3 @@ def _of_a_run(cronjob: Owner) -> tuple[str, ...]:
             "Replace); suspend that as well to keep this one.",
         )
     return (f"{name} starts its next run all the same; suspend that as well to stop it.",)
-
-
-OWNER = OwnerKind(
-    resource=Resource(
-        group="batch",
-        plural="cronjobs",
-        kind="CronJob",
-        versions=("v1",),
-        wire=WireCronJob,
-        model=Owner,
-        build=_build,
-        decoder_version=5,
-    ),
-    label="CronJob",
-    notes=KindNotes(
-        gang="each run, a Job, is one; the CronJob is none",
-        units="as of the Job",
-        queues="Kueue takes its runs",
-        limits=(
-            "nothing: it leaves a run alone. Suspended it starts no further run. With "
-            "`concurrencyPolicy: Replace` it deletes a suspended run when the next is due"
-        ),
-        tested="the CronJob controller of 1.37",
-    ),
-    levers=("suspend",),
-    makes_gangs=True,
-    reactions=_reactions,
-    sentence=_sentence,
-)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from gangboard.decode.annotations import WireActedJob
-from gangboard.decode.jobs import WireJobSpec, read_gang_request, read_indexes, read_manager
-from gangboard.decode.managers import field_writer, last_writer
+from gangboard.decode.jobs import WireJobSpec, read_gang_request, read_indexes
+from gangboard.decode.managers import field_writer
 from gangboard.decode.owner_meta import WireOwnerMeta, labels_as
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
@@ -16,23 +16,19 @@ from gangboard.decode.wire import (
     WireCondition,
     or_one,
     read_conditions,
-    read_meta,
     read_time,
 )
-from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import Condition, first_true, resumed_at
 from gangboard.domain.owner import Outcome, Owner, PodRequests, Reported, finish_by
 from gangboard.domain.traits import KindTraits
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
-_OWN_MANAGERS = ("kubernetes.io/job-controller",)
 _ENDS = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}
 
 
 class _WireLabels(Wire):
     """The labels that say what a Job was made for."""
 
-    queue: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/queue-name")
     role: str | None = msgspec.field(default=None, name="jobset.sigs.k8s.io/replicatedjob-name")
     attempt: str | None = msgspec.field(default=None, name="jobset.sigs.k8s.io/restart-attempt")
     job_attempt: str | None = msgspec.field(
@@ -73,58 +69,86 @@ class WireJob(Wire):
     status: _WireJobStatus | None = None
 
 
-def _build(wire: WireJob, version: str) -> Owner:
-    labels = labels_as(wire.metadata, _WireLabels)
-    annotations = wire.metadata.annotations or _WireAnnotations()
-    spec, status = wire.spec or WireJobSpec(), wire.status or _WireJobStatus()
-    conditions = read_conditions(status.conditions)
-    requests, faults = pod_requests(spec.pod)
-    parallelism = or_one(spec.parallelism)
-    finish = finish_by(conditions, _ENDS)
-    failed_indexes, failed_index_count = read_indexes(status.failed_indexes)
-    suspend_set_by, set_at = last_writer(wire.metadata.managed_fields, "/spec/suspend")
-    owner = Owner(
-        meta=read_meta(wire.metadata, "batch", "Job", version),
-        suspended=bool(spec.suspend),
-        suspend_set_by=suspend_set_by,
-        suspend_set_at=read_time(set_at),
-        paused_by=None
-        if parallelism
-        else field_writer(wire.metadata.managed_fields, "/spec/parallelism"),
-        desired=_desired(spec, status),
-        pod_requests=(PodRequests(spec.width, requests),),
-        finish=finish,
-        conditions=conditions,
-        attempt=".".join(filter(None, (labels.attempt, labels.job_attempt))),
-        role_name=labels.role or "",
-        retries=status.failed or 0,
-        max_retries=spec.retry_limit,
-        completions=spec.completions,
-        parallelism=parallelism,
-        indexed=spec.completion_mode == "Indexed",
-        succeeded_pods=status.succeeded or 0,
-        failed_pods=status.failed or 0,
-        failed_indexes=failed_indexes,
-        failed_index_count=failed_index_count,
-        has_success_policy=spec.success_policy is not None,
-        active_pods=status.active_pods,
-        queue=labels.queue or "",
-        managed_by=read_manager(spec.managed_by, _OWN_MANAGERS),
-        gang_request=read_gang_request(spec.scheduling, quorum=parallelism, default="basic"),
-        group_name=spec.pod.group_name,
-        priority_class=spec.pod.priority_class_name or "",
-        started_at=read_time(status.start_time),
-        resumed_at=resumed_at(conditions),
-        ending="" if finish else _ending(conditions),
-        delegated_template=annotations.template or "",
-        paused_parallelism=annotations.paused_parallelism,
-        held_by=annotations.held_by,
-        last_action=annotations.last_action,
-        grace_seconds=spec.grace_seconds,
-        reported=_reported(_desired(spec, status), status),
-        deadline_seconds=spec.active_deadline_seconds,
+class Job(OwnerKind):
+    """A Job of Kubernetes itself."""
+
+    group = "batch"
+    kind = "Job"
+    versions = ("v1",)
+    wire = WireJob
+    notes = KindNotes(
+        gang="the Job",
+        units="its PodGroup, else itself",
+        queues="Kueue",
+        limits="under another owner its own field is that one's",
+        tested="the Job controllers of 1.35, 1.36 and 1.37",
     )
-    return deliver(owner, faults)
+    traits = KindTraits(
+        ends_pods=True,
+        number_paths={
+            "parallelism": "spec.parallelism",
+            "completions": "spec.completions",
+            "minCount": "spec.scheduling.schedulingPolicy.gang.minCount",
+        },
+    )
+    selector_label = "batch.kubernetes.io/job-name"
+    own_managers = ("kubernetes.io/job-controller",)
+    makes = ()
+    levers = ("suspend",)
+    suspended_condition = "Suspended"
+
+    def build(self, wire: WireJob, version: str) -> Owner:
+        """Return the Job with its counts, its end and its place in an attempt of its owner."""
+        labels = labels_as(wire.metadata, _WireLabels)
+        annotations = wire.metadata.annotations or _WireAnnotations()
+        spec, status = wire.spec or WireJobSpec(), wire.status or _WireJobStatus()
+        conditions = read_conditions(status.conditions)
+        requests, faults = pod_requests(spec.pod)
+        parallelism = or_one(spec.parallelism)
+        finish = finish_by(conditions, _ENDS)
+        failed_indexes, failed_index_count = read_indexes(status.failed_indexes)
+        owner = Owner(
+            meta=self.read_meta(wire, version),
+            **self.read_control(wire, spec.managed_by),
+            suspended=bool(spec.suspend),
+            paused_by=None
+            if parallelism
+            else field_writer(wire.metadata.managed_fields, "/spec/parallelism"),
+            desired=_desired(spec, status),
+            pod_requests=(PodRequests(spec.width, requests),),
+            finish=finish,
+            conditions=conditions,
+            attempt=".".join(filter(None, (labels.attempt, labels.job_attempt))),
+            role_name=labels.role or "",
+            retries=status.failed or 0,
+            max_retries=spec.retry_limit,
+            completions=spec.completions,
+            parallelism=parallelism,
+            indexed=spec.completion_mode == "Indexed",
+            succeeded_pods=status.succeeded or 0,
+            failed_pods=status.failed or 0,
+            failed_indexes=failed_indexes,
+            failed_index_count=failed_index_count,
+            has_success_policy=spec.success_policy is not None,
+            active_pods=status.active_pods,
+            gang_request=read_gang_request(spec.scheduling, quorum=parallelism, default="basic"),
+            group_name=spec.pod.group_name,
+            priority_class=spec.pod.priority_class_name or "",
+            started_at=read_time(status.start_time),
+            resumed_at=resumed_at(conditions),
+            ending="" if finish else _ending(conditions),
+            delegated_template=annotations.template or "",
+            paused_parallelism=annotations.paused_parallelism,
+            held_by=annotations.held_by,
+            grace_seconds=spec.grace_seconds,
+            reported=_reported(_desired(spec, status), status),
+            deadline_seconds=spec.active_deadline_seconds,
+        )
+        return deliver(owner, faults)
+
+    def tries_again(self, owner: Owner) -> bool:
+        """Return whether its backoff limit allows another try."""
+        return owner.max_retries is None or owner.retries < owner.max_retries
 
 
 def _desired(spec: WireJobSpec, status: _WireJobStatus) -> int:
@@ -152,44 +176,3 @@ def _ending(conditions: tuple[Condition, ...]) -> str:
     """Return why the Job will end although its pods are not all gone (KEP-3998, KEP-3939)."""
     found = first_true(conditions, "FailureTarget", "SuccessCriteriaMet")
     return "" if found is None else found.reason or found.type
-
-
-def _tries_again(job: Owner) -> bool:
-    return job.max_retries is None or job.retries < job.max_retries
-
-
-OWNER = OwnerKind(
-    resource=Resource(
-        group="batch",
-        plural="jobs",
-        kind="Job",
-        versions=("v1",),
-        wire=WireJob,
-        model=Owner,
-        build=_build,
-        needed=True,
-        decoder_version=8,
-    ),
-    label="Job",
-    selector_label="batch.kubernetes.io/job-name",
-    notes=KindNotes(
-        gang="the Job",
-        units="its PodGroup, else itself",
-        queues="Kueue",
-        limits="under another owner its own field is that one's",
-        tested="the Job controllers of 1.35, 1.36 and 1.37",
-    ),
-    own_managers=_OWN_MANAGERS,
-    makes=(),
-    levers=("suspend",),
-    traits=KindTraits(
-        ends_pods=True,
-        number_paths={
-            "parallelism": "spec.parallelism",
-            "completions": "spec.completions",
-            "minCount": "spec.scheduling.schedulingPolicy.gang.minCount",
-        },
-    ),
-    tries_again=_tries_again,
-    suspended_condition="Suspended",
-)

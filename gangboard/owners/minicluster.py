@@ -8,22 +8,19 @@ cannot be had).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
 
-from gangboard.decode.fitting import KeyField, key_fields
+from gangboard.decode.fitting import KeyField
 from gangboard.decode.owner_meta import WireOwnerMeta
-from gangboard.decode.wire import Int32, Wire, WireCondition, read_conditions, read_meta
-from gangboard.domain.api_resource import Resource
+from gangboard.decode.wire import Int32, Wire, WireCondition, read_conditions
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.gang import Unit
-from gangboard.plugins.owner_kind import KindNotes, OwnerKind
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind, taken_from
 
-_GROUP, _KIND = "flux-framework.org", "MiniCluster"
 _LOWEST, _HIGHEST = "minSize", "maxSize"  # in `detail`
+_FROM_JOB = ("pod_requests", "finish", "group_name", "priority_class", "grace_seconds")
 
 
 class _WireMiniClusterSpec(Wire):
@@ -44,73 +41,56 @@ class WireMiniCluster(Wire):
     status: _WireMiniClusterStatus | None = None
 
 
-def _build(wire: WireMiniCluster, version: str) -> Owner:
-    spec, status = wire.spec or _WireMiniClusterSpec(), wire.status or _WireMiniClusterStatus()
-    # The API server fills in 1; of 0 the operator makes nothing and is silent (minicluster_controller.go).
-    size = 1 if spec.size is None else max(0, spec.size)
-    given = {_LOWEST: spec.min_size or 0, _HIGHEST: spec.max_size or 0}
-    meta = read_meta(wire.metadata, _GROUP, _KIND, version)
-    return Owner(
-        meta=meta,
-        desired=size,
-        roles=(Role("flux", 1, size, child_names=(meta.ref.name,)),) if size else (),
-        conditions=read_conditions(status.conditions),
-        detail={name: str(number) for name, number in given.items() if number > 0},
-    )
+class MiniCluster(OwnerKind):
+    """A MiniCluster of the Flux operator."""
 
-
-def _complete(owner: Owner, made: Sequence[Owner], _blueprints: Sequence[Blueprint]) -> Owner:
-    """Return it with what its Job tells: what its pods ask for, and how it ended."""
-    job = next((one for one in made if one.meta.ref.is_job), None)
-    if job is None:
-        return owner
-    taken: dict[str, Any] = {name: getattr(job, name) for name in _FROM_JOB}
-    return replace(owner, **taken)
-
-
-_FROM_JOB = ("pod_requests", "finish", "group_name", "priority_class", "grace_seconds")
-
-
-def _facts(owner: Owner) -> dict[str, str]:
-    return {name: owner.detail[name] for name in (_LOWEST, _HIGHEST) if name in owner.detail}
-
-
-def _evidence(unit: Unit) -> tuple[Evidence, ...]:
-    """Return with how many pods Flux itself would begin, where not all are ready."""
-    lowest = unit.owner.detail.get(_LOWEST)
-    if lowest is None or len(unit.ready) >= unit.wanted:
-        return ()
-    return (Evidence(f"spec.{_LOWEST}", lowest, unit.owner.meta.ref),)
-
-
-OWNER = OwnerKind(
-    resource=Resource(
-        group=_GROUP,
-        plural="miniclusters",
-        kind=_KIND,
-        versions=("v1alpha2",),
-        wire=WireMiniCluster,
-        model=Owner,
-        build=_build,
-        needed=True,
-        decoder_version=2,
-        fields=key_fields(WireMiniCluster),
-    ),
-    label=_KIND,
-    notes=KindNotes(
+    group = "flux-framework.org"
+    kind = "MiniCluster"
+    versions = ("v1alpha2",)
+    wire = WireMiniCluster
+    notes = KindNotes(
         gang="the MiniCluster with its Job and the pods of that",
         units="its PodGroup, else its Job",
         limits="it has no suspend field. `minSize` is with how many pods Flux begins, and makes no quorum: "
         "the Job asks for all. Its operator takes no size below 1 or above `maxSize`",
         tested="its public types, its operator played, on 1.37",
-    ),
-    makes=(("batch", "Job"),),
-    complete=_complete,
-    facts=_facts,
-    evidence=_evidence,
-    traits=KindTraits(controller="the Flux operator"),
-    no_lever=(
+    )
+    traits = KindTraits(controller="the Flux operator")
+    makes = (("batch", "Job"),)
+    no_lever = (
         "MiniClusters have no suspend field, and whether their operator leaves a suspended Job alone is "
         "not known."
-    ),
-)
+    )
+
+    def build(self, wire: WireMiniCluster, version: str) -> Owner:
+        """Return the MiniCluster with one role: the Job of its name."""
+        spec, status = wire.spec or _WireMiniClusterSpec(), wire.status or _WireMiniClusterStatus()
+        # The API server fills in 1; for 0 the operator makes nothing and is silent (minicluster_controller.go).
+        size = 1 if spec.size is None else max(0, spec.size)
+        given = {_LOWEST: spec.min_size or 0, _HIGHEST: spec.max_size or 0}
+        meta = self.read_meta(wire, version)
+        return Owner(
+            meta=meta,
+            desired=size,
+            roles=(Role("flux", 1, size, child_names=(meta.ref.name,)),) if size else (),
+            conditions=read_conditions(status.conditions),
+            detail={name: str(number) for name, number in given.items() if number > 0},
+        )
+
+    def complete(
+        self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
+    ) -> Owner:
+        """Return it with the requests and the end of its Job."""
+        job = next((one for one in made if one.meta.ref.is_job), None)
+        return taken_from(owner, job, _FROM_JOB) if job is not None else owner
+
+    def facts(self, owner: Owner) -> dict[str, str]:
+        """Return the sizes between which Flux scales."""
+        return {name: owner.detail[name] for name in (_LOWEST, _HIGHEST) if name in owner.detail}
+
+    def evidence(self, unit: Unit) -> tuple[Evidence, ...]:
+        """Return the number of pods with which Flux begins, while not all are ready."""
+        lowest = unit.owner.detail.get(_LOWEST)
+        if lowest is None or len(unit.ready) >= unit.wanted:
+            return ()
+        return (Evidence(f"spec.{_LOWEST}", lowest, unit.owner.meta.ref),)

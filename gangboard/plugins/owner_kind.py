@@ -1,14 +1,21 @@
-"""What a file in `owners/` offers: a kind of object that a person makes."""
+"""The base class of the files in `owners/`: a kind of object that people make."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from gangboard.decode.fitting import key_fields
+from gangboard.decode.jobs import read_manager
+from gangboard.decode.managers import last_writer
+from gangboard.decode.owner_meta import WireOwnerMeta, first_label
+from gangboard.decode.wire import read_meta, read_time
 from gangboard.domain.action import Verb
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.blueprint import Blueprint
+from gangboard.domain.objects import Meta
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.traits import NO_TRAITS, KindTraits
@@ -26,142 +33,288 @@ Jobs = Collection[Owner]
 
 
 @dataclass(frozen=True, slots=True)
-class JobConduct:
-    """What the controller of a kind does by itself when some of its Jobs are stopped alone."""
-
-    manager: str
-    """Its field manager, which undoes a bare suspend of a Job."""
-    undone_when: Callable[[GangIndex], str]
-    """When it undoes that: `within a second`."""
-    reactions: Callable[[GangIndex, Owner, Lever, frozenset[str]], tuple[str, ...]]
-    """(gang, a Job, its lever, uids of those stopped with it) → what it will do with that Job."""
-    outcome: Callable[[GangIndex, Jobs, Lever], tuple[str, ...]]
-    """What becomes of the owner while these Jobs are stopped, and of them when it ends."""
-    warnings: Callable[[GangIndex, Owner, Lever, frozenset[str]], tuple[str, ...]]
-    """What to think about before a Job is stopped; as for `reactions`."""
-
-
-@dataclass(frozen=True, slots=True)
 class KindNotes:
-    """What the table of kinds says of a kind beside what the registry tells (docs/kinds.md): Markdown."""
+    """Columns of the table of kinds that the class does not tell (docs/kinds.md): Markdown."""
 
     gang: str = ""
     """What one gang of it is."""
     units: str = ""
-    """Which groups place its pods together, and what stands for these where there are none."""
+    """The groups that place its pods together, and what replaces them if there are none."""
     queues: str = ""
-    """The admission systems that take it, and how; empty where none does."""
+    """The admission systems that take it, and how; empty for none."""
     limits: str = ""
     """What its controller does not allow, or does by itself."""
     tested: str = ""
-    """With which controller, or whose CRDs, and on which Kubernetes."""
+    """The controller, or the source of its CRDs, and the version of Kubernetes."""
 
 
-@dataclass(frozen=True, slots=True)
+class JobConduct:
+    """What the controller of a kind does while some of its Jobs are stopped alone. The base knows nothing."""
+
+    manager: str = ""
+    """Field manager that undoes a bare suspend of a Job; empty if it is not known."""
+
+    def undone_when(self, gang: GangIndex) -> str:
+        """Return when it undoes that, such as `within a second`; empty if it is not known."""
+        return ""
+
+    def reactions(
+        self, gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str]
+    ) -> tuple[str, ...]:
+        """Return what it will do with a Job that a lever stops. `chosen` are the uids stopped with it."""
+        return ()
+
+    def outcome(self, gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
+        """Return what becomes of the owner while these Jobs are stopped, and of the Jobs when it ends."""
+        return ()
+
+    def warnings(
+        self, gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str]
+    ) -> tuple[str, ...]:
+        """Return what a user should know before a Job is stopped. Arguments as for `reactions`."""
+        return ()
+
+
 class OwnerKind:
-    """A kind of object a person makes. One file in `owners/` each, in a constant named OWNER."""
+    """A kind of object that people make. The registry instantiates each subclass in `owners/` that has a `kind`.
 
-    resource: Resource
-    label: str
-    """How pages call it."""
-    notes: KindNotes = KindNotes()
-    """What the table of kinds says of it. Required of every kind that is a gang or makes gangs."""
-    traits: KindTraits = NO_TRAITS
-    """What reasons and advice say of it."""
-    tries_again: Callable[[Owner], bool] | None = None
-    """Owner → whether what fails of it is made anew. None where it never is, or nobody knows."""
-    own_managers: tuple[str, ...] = ()
-    """Values of `managed_by_field` that mean its own controller."""
-    managed_by_field: tuple[str, ...] = ("spec", "managedBy")
-    """Where it says which controller is to look after it."""
-    levers: tuple[str, ...] = ()
-    """Keys of the levers by which the owner as a whole is suspended where no queue manages it, the best
-    first; none: not."""
-    no_lever: str = ""
-    """Why nothing suspends it, where its controller leaves no way: a sentence; empty where it has levers."""
-    child_levers: tuple[str, ...] = ()
-    """Keys of the levers by which one of its child Jobs is suspended, the best first."""
-    no_child_lever: str = ""
-    """Why none of its child Jobs is suspended alone: the end of a sentence; empty where that needs no reason."""
-    conduct: JobConduct | None = None
-    """What it does while one of its Jobs is stopped. None where nothing of the sort is known."""
-    suspend_field: tuple[str, ...] = ("spec", "suspend")
-    """Where lever `suspend` writes."""
-    suspend_map_missing: Callable[[Owner], bool] | None = None
-    """Owner → whether the map that its suspend field stands in is not there. None where it always is."""
-    suspended_condition: str = ""
-    """Type of the condition by which its controller says that it has acted on its suspension; empty where it
-    says no such thing."""
-    has_acted: Callable[[Mapping[str, Any]], bool] | None = None
-    """`status` as served → whether its controller has acted on its suspension, where it says so in a field
-    of its own and not in a condition."""
-    refuses: Callable[[Owner, Verb], str] | None = None
-    """(owner, verb) → why its controller would not do that with this very object, though the kind has
-    levers: a sentence; empty where it would."""
-    child_label: str = ""
-    """Label of its child Jobs whose value is its name, so that few are listed; empty for none."""
-    current: Callable[[Owner, Owner], bool] | None = None
-    """(owner, child) → whether the child belongs to the owner's current attempt. None when it always does."""
-    complete: Callable[[Owner, Sequence[Owner], Sequence[Blueprint]], Owner] | None = None
-    """(owner, what it made of known kinds for its current attempt, those of `Owner.blueprints` that are known)
-    → the owner with the size, the roles and the policies that it has by these. None where its own spec says
-    all of it."""
+    A simple kind sets `group`, `kind`, `versions` and `wire` and overrides `build`. Attributes are facts,
+    methods depend on an object.
+    """
+
+    # The resource
+
+    group: str = ""
+    kind: str = ""
+    """Empty for a class that is only a base of others."""
+    plural: str = ""
+    """Name in URLs; the kind in lower case with an `s` unless set."""
+    versions: tuple[str, ...] = ()
+    """Versions that `build` can read, the preferred first."""
+    wire: type[Any]
+    """The narrow msgspec struct that the bytes are decoded into. Mark its typical fields as `KeyField`."""
+    needed: bool = True
+    """Its gangs are unknown while the cluster serves the kind and gangboard cannot read it."""
     blueprints: tuple[Resource, ...] = ()
     """Resources of the objects that it names and is made by; their model is `Blueprint`."""
-    facts: Callable[[Owner], Mapping[str, str]] | None = None
-    """Owner → what its page says of it besides, such as the runtime it is made by: label → text."""
-    event_reasons: Mapping[str, str] = field(default_factory=dict)
-    """Reasons of the events by which its controller says that it could not make what it makes for it → the
-    words of the note before the cause; NAMESPACE/NAME in them is the object itself."""
-    makers: Callable[[Owner], Iterable[tuple[str, str, str]]] | None = None
-    """Owner → (API group, kind, name) of the owners that it makes and that make its Jobs or its pods for it,
-    in its namespace. None where it makes these itself, or none."""
+
+    # Words
+
+    label: str = ""
+    """Its name on pages; the kind unless set."""
+    notes: KindNotes = KindNotes()
+    """Its line in the table of kinds. Required if the kind is a gang or makes gangs."""
+    traits: KindTraits = NO_TRAITS
+    """What reasons and advice say of it."""
+
+    # Ownership
+
     makes: tuple[tuple[str, str], ...] | None = None
-    """(API group, kind) of the owners that it makes, directly or through each other: without them nothing can be
-    said of its gangs. None where that is not known: then nothing is said while any kind cannot be read."""
+    """(API group, kind) of the owners that it makes, directly or through each other. While one of them cannot
+    be read, its gangs are unknown. None: not known, so any kind that cannot be read makes its gangs unknown."""
     makes_gangs: bool = False
-    """What it makes are gangs of their own, one after the other: a CronJob. It is none itself."""
+    """What it makes are gangs of their own, one after the other, as for a CronJob. It is no gang itself."""
     stands_alone: bool = True
-    """False for what only stands between an owner and its pods: it is never a gang of its own. Where
-    nothing known is above it, its pods are as if it were unknown, too."""
-    reactions: Callable[[Owner, Owner, Verb], tuple[str, ...]] | None = None
-    """(owner, what is suspended or resumed: itself or what it made, the verb) → what its controller does then:
-    sentences that are said before the click. Where there is none, what holds for every kind is said."""
-    sentence: Callable[[Owner], str] | None = None
-    """Owner → what its gangs' pages say of it, where it `makes_gangs`."""
-    pod_label: str = ""
-    """Label of its pods whose value is its name: they are adopted by it, in its namespace, where no
-    reference leads from them to a known owner. Empty for none."""
-    pod_marks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Further labels of its pods → their values, one of which each pod has, where pods of other kinds have
-    `pod_label`, too."""
-    name_by_pod: Callable[[Pod], str] | None = None
-    """Pod → the name of its owner of this kind, where that is told by what stands between them and is not read;
-    empty for none. It counts as `pod_label` does."""
+    """False for a kind between an owner and its pods: it is never a gang. If nothing known is above it, its
+    pods count as pods of an unknown owner."""
     needs_group: bool = False
-    """Its pods only take room: one of it is a gang only while its template, or a pod of it, names a group that
-    keeps pods together. Its objects are listed only while some pod that may be of it does."""
+    """An object is a gang only while its template, or one of its pods, names a group that keeps pods together.
+    Objects are listed only while such a pod may exist."""
+    child_label: str = ""
+    """Label of its child Jobs whose value is its name, so that few are listed; empty for none."""
+    pod_label: str = ""
+    """Label of its pods whose value is its name. It adopts pods of its namespace by it if no reference leads
+    from them to a known owner. Empty for none."""
+    pod_marks: Mapping[str, tuple[str, ...]] = {}
+    """Further labels of its pods → allowed values, if pods of other kinds have `pod_label`, too."""
     selector_label: str = ""
-    """Label of all its pods whose value is its name, for commands that select them. Empty where `pod_label` or
+    """Label of all its pods whose value is its name, for kubectl commands. Empty if `pod_label` or
     `child_label` is one."""
+
+    # Actions
+
+    levers: tuple[str, ...] = ()
+    """Keys of the levers that suspend the whole owner outside of queues, the best first; empty if none can."""
+    no_lever: str = ""
+    """A sentence: why no lever suspends it. Empty with levers."""
+    child_levers: tuple[str, ...] = ()
+    """Keys of the levers that suspend one of its child Jobs, the best first."""
+    no_child_lever: str = ""
+    """End of a sentence: why none of its child Jobs is suspended alone; empty if that needs no reason."""
+    conduct: JobConduct = JobConduct()
+    """What its controller does while one of its Jobs is stopped."""
+    suspend_field: tuple[str, ...] = ("spec", "suspend")
+    """The field that lever `suspend` writes."""
+    suspended_condition: str = ""
+    """Type of the condition that reports a finished suspension; see `has_acted`."""
+    own_managers: tuple[str, ...] = ()
+    """Values of `managed_by_field` that mean its own controller. With others no lever changes the object."""
+    managed_by_field: tuple[str, ...] = ("spec", "managedBy")
+    """The field that names the controller of an object."""
+
+    # Reasons
+
     rules: tuple[UnitRule, ...] = ()
-    """Reasons that only this kind knows, told in codes that others share where there are such. They are asked
-    among those of `rules/`, by stage and order, of units of its gangs."""
-    evidence: Callable[[Unit], tuple[Evidence, ...]] | None = None
-    """Unit of a gang of it → what its own objects say of that: stands behind what is found of the unit."""
-    role_of: Callable[[Pod], str] | None = None
-    """Pod → the role of the owner that it belongs to, by its labels, or empty: of a kind that makes pods
-    without Jobs. Each of its roles is a unit of its own then, but those of which it makes Jobs. None where
-    the pods are one unit."""
-    placed_with: Callable[[Pod], str] | None = None
-    """Pod → the name of the object by which its unit is placed together with others, or empty. Units of such an
-    object that wait for nodes are judged together. None if each unit is placed by itself."""
-    is_numbered: Callable[[Role], bool] | None = None
-    """Role → whether each of its replicas is a unit of its own, `<role>-<index>`, which `role_of` returns. None
-    for a kind without such roles."""
+    """Reasons that only this kind knows, in shared codes if there are any. They run among those of `rules/`,
+    by stage and order, for units of its gangs."""
+    event_reasons: Mapping[str, str] = {}
+    """Reasons of the events in which its controller reports a failed creation → the prefix of the message.
+    NAMESPACE/NAME in a prefix stands for the object."""
+
+    def __init__(self, queue_labels: Sequence[str] = ()) -> None:
+        """Take the labels of the admission systems whose value is the queue of an owner."""
+        self._queue_labels = tuple(queue_labels)
+        self.label = self.label or self.kind
+        self.plural = self.plural or f"{self.kind.lower()}s"
+
+    # How an object becomes an owner
+
+    @cached_property
+    def resource(self) -> Resource:
+        """How its objects are listed and decoded."""
+        return Resource(
+            group=self.group,
+            plural=self.plural,
+            kind=self.kind,
+            versions=self.versions,
+            wire=self.wire,
+            model=Owner,
+            build=self.build,
+            needed=self.needed,
+            reads=self._queue_labels,
+            fields=key_fields(self.wire),
+        )
+
+    def build(self, wire: Any, version: str) -> Owner:
+        """Return the owner that an object describes, `wire` as decoded. Raises DecodeError and PartlyDecoded."""
+        raise NotImplementedError
+
+    def read_meta(self, wire: Any, version: str) -> Meta:
+        """Return the metadata of an object of this kind. Raises DecodeError."""
+        return read_meta(wire.metadata, self.group, self.kind, version)
+
+    def read_control(self, wire: Any, managed_by: str | None = None) -> dict[str, Any]:
+        """Return the fields of an Owner about who starts and stops it: queue, manager, last writer and action.
+
+        `managed_by` is the value of `managed_by_field`. Needs `decode.owner_meta.WireActedMeta`.
+        """
+        metadata = wire.metadata
+        writer, set_at = last_writer(metadata.managed_fields, f"/{'/'.join(self.suspend_field)}")
+        return {
+            "queue": self.read_queue(metadata),
+            "managed_by": read_manager(managed_by, self.own_managers),
+            "suspend_set_by": writer,
+            "suspend_set_at": read_time(set_at),
+            "last_action": metadata.annotations.last_action if metadata.annotations else "",
+        }
+
+    def read_queue(self, metadata: WireOwnerMeta) -> str:
+        """Return the queue that a label of an admission system names, empty for none."""
+        return first_label(metadata, self._queue_labels)
+
+    def complete(
+        self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
+    ) -> Owner:
+        """Return the owner with the size, roles and policies that its own spec does not tell.
+
+        `made` are the known owners that it made for its current attempt, `blueprints` the known ones of
+        `Owner.blueprints`.
+        """
+        return owner
+
+    # What belongs to it
+
+    def is_current(self, owner: Owner, child: Owner) -> bool:
+        """Return whether the child belongs to the current attempt of the owner."""
+        return True
+
+    def makers(self, owner: Owner) -> Iterable[tuple[str, str, str]]:
+        """Return (API group, kind, name) of the owners in its namespace that it makes and that make its Jobs or pods."""
+        return ()
+
+    def name_by_pod(self, pod: Pod) -> str:
+        """Return the owner's name if what stands between them is not read and tells it; empty for none.
+
+        It counts as `pod_label` does.
+        """
+        return ""
 
     def named_by(self, labels: Mapping[str, str]) -> str:
         """Return the name of the owner of this kind that labels of a pod name, empty for none."""
         name = labels.get(self.pod_label, "") if self.pod_label else ""
         marks = self.pod_marks.items() if name else ()
         return "" if any(labels.get(key) not in values for key, values in marks) else name
+
+    # Its parts
+
+    def role_of(self, pod: Pod) -> str:
+        """Return the role of the owner that a pod belongs to by its labels, or empty.
+
+        Override it for a kind that makes pods without Jobs: each role without Jobs is then a unit of its own.
+        """
+        return ""
+
+    def is_numbered(self, role: Role) -> bool:
+        """Return whether each replica of a role is a unit of its own, `<role>-<index>`, which `role_of` returns."""
+        return False
+
+    def placed_with(self, pod: Pod) -> str:
+        """Return the object that places the pod's unit together with others, or empty.
+
+        Units of such an object that wait for nodes are judged together.
+        """
+        return ""
+
+    @classmethod
+    def overrides(cls, method: str) -> bool:
+        """Return whether the kind has its own version of a method, so that callers can skip loops over pods."""
+        return getattr(cls, method) is not getattr(OwnerKind, method)
+
+    # What is said of it
+
+    def facts(self, owner: Owner) -> Mapping[str, str]:
+        """Return what its page and the API say of it besides: label → text."""
+        return {}
+
+    def sentence(self, owner: Owner) -> str:
+        """Return what the pages of its gangs say of it, for a kind that `makes_gangs`."""
+        return ""
+
+    def evidence(self, unit: Unit) -> tuple[Evidence, ...]:
+        """Return what its own objects say of a unit: added to any finding of the unit."""
+        return ()
+
+    def tries_again(self, owner: Owner) -> bool:
+        """Return whether its controller replaces what fails of it. False also if that is not known."""
+        return False
+
+    # What happens when it is suspended
+
+    def refuses(self, owner: Owner, verb: Verb) -> str:
+        """Return a sentence why its controller would not do that with this object, empty if it would."""
+        return ""
+
+    def suspend_map_missing(self, owner: Owner) -> bool:
+        """Return whether the object lacks the map of `suspend_field`: a JSON patch cannot add into it then."""
+        return False
+
+    def has_acted(self, status: Mapping[str, Any]) -> bool:
+        """Return whether `status` reports that a suspension took effect; True if such a report does not exist."""
+        wanted = self.suspended_condition
+        return not wanted or any(
+            condition["type"] == wanted and condition["status"] == "True"
+            for condition in status.get("conditions") or ()
+        )
+
+    def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...] | None:
+        """Return what its controller does when `target`, the owner or what it made, is suspended or resumed.
+
+        The page says it before the click. None: the sentences of the lever hold.
+        """
+        return None
+
+
+def taken_from(owner: Owner, source: Owner, names: Iterable[str]) -> Owner:
+    """Return the owner with these fields of another one."""
+    fields: dict[str, Any] = {name: getattr(source, name) for name in names}
+    return replace(owner, **fields)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -73,18 +73,64 @@ def find_members(
     return tuple(members[name] for name in sorted(members))
 
 
+def entries(package: ModuleType) -> Iterator[tuple[ModuleType, ...]]:
+    """Yield the modules of each file of a package and of each folder in it, the folder itself first."""
+    for entry in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        module = import_module(entry.name)
+        below = pkgutil.walk_packages(module.__path__, f"{entry.name}.") if entry.ispkg else ()
+        yield module, *(import_module(one.name) for one in below)
+
+
+def kinds_in(modules: Iterable[ModuleType]) -> tuple[type[OwnerKind], ...]:
+    """Return the kinds that these modules define. A class without `kind` is only a base of others."""
+    return tuple(
+        value
+        for module in modules
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, OwnerKind)
+        and value.__module__ == module.__name__
+        and value.kind
+    )
+
+
 @cache
 def owner_kinds() -> tuple[OwnerKind, ...]:
-    """Return all kinds of owners, by resource key. Raises RegistryError for a lever that there is not."""
-    kinds = find_members(
-        import_module("gangboard.owners"), "OWNER", (OwnerKind,), lambda kind: kind.resource.key
-    )
+    """Return an instance of each kind of owners, by resource key.
+
+    Raises RegistryError if a file has none, a kind is incomplete or not the only one of its resource, or a
+    lever does not exist.
+    """
+    labels = [system.owner_label for system in admission_systems() if system.owner_label]
+    kinds: dict[str, OwnerKind] = {}
+    for modules in entries(import_module("gangboard.owners")):
+        classes = kinds_in(modules)
+        if not classes:
+            raise RegistryError(f"{modules[0].__name__} has no subclass of OwnerKind with a kind")
+        for class_ in classes:
+            kind = _complete(class_, labels)
+            if kind.resource.key in kinds:
+                raise RegistryError(
+                    f"{class_.__module__} registers {kind.resource.key!r} a second time"
+                )
+            kinds[kind.resource.key] = kind
+    return tuple(kinds[key] for key in sorted(kinds))
+
+
+def _complete(class_: type[OwnerKind], queue_labels: Sequence[str]) -> OwnerKind:
+    """Return an instance of a kind. Raises RegistryError for what it must have and has not."""
+    missing = [name for name in ("group", "versions", "wire") if not getattr(class_, name, None)]
+    missing += [] if class_.overrides("build") else ["build"]
+    if missing:
+        raise RegistryError(
+            f"{class_.__module__}.{class_.__name__} has no {' and no '.join(missing)}"
+        )
+    kind = class_(queue_labels)
     known = {lever.key for lever in levers()}
-    for kind in kinds:
-        for key in (*kind.levers, *kind.child_levers):
-            if key not in known:
-                raise RegistryError(f"{kind.label} names the lever {key!r}, which no file offers")
-    return kinds
+    for key in (*kind.levers, *kind.child_levers):
+        if key not in known:
+            raise RegistryError(f"{kind.label} names the lever {key!r}, which no file offers")
+    return kind
 
 
 def owner_kind(group: str, kind: str) -> OwnerKind | None:
@@ -218,7 +264,7 @@ def owners_by_pod() -> tuple[tuple[Callable[[Pod], str], str, str], ...]:
     return tuple(
         (kind.name_by_pod, kind.resource.group, kind.resource.kind)
         for kind in owner_kinds()
-        if kind.name_by_pod is not None
+        if kind.overrides("name_by_pod")
     )
 
 

@@ -17,11 +17,11 @@ def about_force(
     """Say what a bare suspend comes to that nobody was seen to leave alone."""
     pods, conduct = job.active_pods, kind.conduct
     cost = f"its {count(pods, 'pod')} {is_or_are(pods)}" if pods else "its pods are"
-    who = conduct.manager if conduct is not None else f"the controller of {kind.label}s"
-    when = f" {conduct.undone_when(gang)}" if conduct is not None else ""
+    who = conduct.manager or f"the controller of {kind.label}s"
+    when = conduct.undone_when(gang)
     undone = (
         f"Forced: nothing keeps one Job alone suspended here. {who} will likely undo it"
-        f"{when}, and {cost} deleted and replaced all the same."
+        f"{f' {when}' if when else ''}, and {cost} deleted and replaced all the same."
     )
     return (undone, *(lever.passed_over(gang, levers) if lever.passed_over is not None else ()))
 

@@ -18,8 +18,7 @@ def of_maker(gang: GangIndex, verb: Verb) -> tuple[str, ...]:
     if maker is None:
         return ()
     kind = kind_of(maker)
-    found = kind.reactions if kind is not None else None
-    return found(maker, gang.owner, verb) if found is not None else ()
+    return (kind.reactions(maker, gang.owner, verb) or ()) if kind is not None else ()
 
 
 def warnings(gang: GangIndex) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ def decide(gang: GangIndex, desired: DesiredAction) -> Pulled | PlanRefusal:
     if refused is not None:
         return refused
     kind, lever = kind_of(gang.owner), _lever_of(gang, desired.levers)
-    against = kind.refuses(gang.owner, desired.verb) if kind is not None and kind.refuses else ""
+    against = kind.refuses(gang.owner, desired.verb) if kind is not None else ""
     if against:
         return PlanRefusal(against)
     if desired.until is not None and (lever is None or not lever.takes_end):
@@ -65,14 +65,15 @@ def _pull(
     found = pull(gang, gang.owner, desired)
     if isinstance(found, PlanRefusal):
         return found
-    told = kind.reactions is not None and lever.key in kind.levers
-    own = kind.reactions(gang.owner, gang.owner, desired.verb) if told and kind.reactions else ()
+    own = None
+    if lever.key in kind.levers:
+        own = kind.reactions(gang.owner, gang.owner, desired.verb)
     return Pulled(
         lever,
         replace(
             found,
             reactions=(
-                *(own if told else found.reactions),
+                *(found.reactions if own is None else own),
                 *consequences.of_maker(gang, desired.verb),
             ),
             warnings=(*found.warnings, *consequences.warnings(gang)),

@@ -50,12 +50,12 @@ def of_selection(
     if lever is None:
         return None
     kind = kind_above(jobs[0].meta.controller)
-    conduct = kind.conduct if kind is not None else None
     sentences = multi_job_consequences.warnings(gang, jobs, lever)
-    if conduct is not None:
-        sentences += conduct.outcome(gang, jobs, lever)
-        if sentences and levers.forced and not of_jobs_that_go_first(gang, levers):
-            sentences = (multi_job_consequences.while_it_lasts(gang, conduct), *sentences)
+    if kind is not None:
+        sentences += kind.conduct.outcome(gang, jobs, lever)
+        is_forced = sentences and levers.forced and kind.conduct.manager
+        if is_forced and not of_jobs_that_go_first(gang, levers):
+            sentences = (multi_job_consequences.while_it_lasts(gang, kind.conduct), *sentences)
     whole = None
     if multi_job_consequences.stops_all(gang, jobs, lever):
         plan = plans[owner]

@@ -102,8 +102,7 @@ def _completed(
         warnings += job_warnings.about_force(gang, job, kind, lever, desired.levers)
     if not chosen:
         warnings += multi_job_consequences.warnings(gang, (job,), lever)
-    if kind.conduct is not None:
-        warnings += kind.conduct.warnings(gang, job, lever, chosen)
+    warnings += kind.conduct.warnings(gang, job, lever, chosen)
     warnings += _of_queue(gang, job, lever)
     return replace(
         found,
@@ -115,11 +114,10 @@ def _completed(
 def _reactions(
     gang: GangIndex, job: Owner, kind: OwnerKind, lever: Lever, chosen: frozenset[str]
 ) -> Iterator[str]:
-    conduct, system = kind.conduct, queue_system(gang)
-    if conduct is not None:
-        yield from conduct.reactions(gang, job, lever, chosen)
-        if not chosen:
-            yield from conduct.outcome(gang, (job,), lever)
+    yield from kind.conduct.reactions(gang, job, lever, chosen)
+    if not chosen:
+        yield from kind.conduct.outcome(gang, (job,), lever)
+    system = queue_system(gang)
     if gang.is_queued and system is not None and system.job_reactions is not None:
         yield from system.job_reactions(gang)
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from gangboard.decode.fingerprints import decoder_fingerprint
 from gangboard.decode.problems import DecodeProblem
 from gangboard.diagnosis.object_links import Linked
 from gangboard.domain.watch_state import WatchState
@@ -30,7 +31,7 @@ def warm_up(cache: ClusterCache) -> None:
     """
     forget_other_decoders(
         cache.claim,
-        {key: watched.resource.decoder_version for key, watched in cache.watched.items()},
+        {key: decoder_fingerprint(watched.resource) for key, watched in cache.watched.items()},
     )
     for state in ResourceState.objects.filter(cluster_id=cache.claim.cluster_id):
         watched = cache.watched.get(state.resource)

@@ -105,7 +105,7 @@ def holding_owner(owner: Owner) -> HoldingOwner:
 
 def _tries_again(owner: Owner) -> bool:
     kind = registry.owner_kind(owner.meta.ref.group, owner.meta.ref.kind)
-    return kind is not None and kind.tries_again is not None and kind.tries_again(owner)
+    return kind is not None and kind.tries_again(owner)
 
 
 def _after(start: datetime | None, seconds: int | None) -> datetime | None:

@@ -114,7 +114,7 @@ def _kind_facts(facts: GangFacts) -> dict[str, str]:
     """Return what only its kind knows of a gang, and what owns it that nobody reads."""
     ref = facts.owner.meta.ref
     kind = registry.owner_kind(ref.group, ref.kind)
-    found = dict(kind.facts(facts.owner)) if kind is not None and kind.facts is not None else {}
+    found = dict(kind.facts(facts.owner)) if kind is not None else {}
     if unread := unread_owners(facts):
         found["Owned by"] = f"{names(unread)}, which {is_or_are(len(unread))} not read"
     return found

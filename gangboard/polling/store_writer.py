@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.events import EVENT
+from gangboard.decode.fingerprints import decoder_fingerprint
 from gangboard.decode.holds import HOLD
 from gangboard.decode.page import DecodeProblem
 from gangboard.domain.event import Event
@@ -206,7 +207,7 @@ class StoreWriter:
                 sentence=watched.sentence,
                 needed=watched.resource.needed,
                 resource_version=watched.resource_version,
-                decoder_version=watched.resource.decoder_version,
+                decoder_version=decoder_fingerprint(watched.resource),
                 listed_at=watched.listed_at,
                 contact_at=watched.contact_at,
                 objects_count=len(self._cache.versions[watched.resource.key]),

@@ -119,7 +119,6 @@ QUEUE = QueueSystem(
             WireQueue,
             Queue,
             _build,
-            decoder_version=3,
             fields=key_fields(WireQueue),
         ),
     ),

@@ -130,11 +130,7 @@ def _open(name: str) -> str:
 QUEUE = QueueSystem(
     label="Volcano",
     owner_label="scheduling.volcano.sh/queue-name",
-    resources=(
-        Resource(
-            _GROUP, "queues", _KIND, ("v1beta1",), WireQueue, Queue, _build, decoder_version=3
-        ),
-    ),
+    resources=(Resource(_GROUP, "queues", _KIND, ("v1beta1",), WireQueue, Queue, _build),),
     words=QueueWords(
         nominal="capability",
         no_nominal="used, no capability set",

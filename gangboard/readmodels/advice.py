@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import ClassVar
 
 from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast
@@ -20,6 +21,7 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.shell import command_line
 from gangboard.domain.text import count
 from gangboard.facts.wholeness import is_whole
+from gangboard.pages.core.rows import shown
 from gangboard.readmodels.ages import age_text
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import face_of
@@ -34,24 +36,29 @@ STOPPING = frozenset({AdviceKind.SUSPEND_BROKEN, AdviceKind.SUSPEND_GANGS})
 
 @dataclass(frozen=True, slots=True)
 class StoppedGang:
-    """Another gang that a step would stop, and the cost."""
+    """Another gang that a step would stop, as it is now."""
 
-    gang_id: str
-    api_group: str
-    kind: str
-    namespace: str
-    name: str
-    uid: str
-    health: str
-    since: datetime
-    """Since when it has this health's verdict."""
-    ready: int
-    desired: int
-    priority: int
+    json_name: ClassVar[str] = "Victim"
+
+    gang_id: str = shown("Gang", "Its id.", api_name="gang")
+    api_group: str = shown("API group")
+    kind: str = shown("Kind")
+    namespace: str = shown("Namespace")
+    name: str = shown("Name")
+    uid: str = shown("UID")
+    health: str = shown("Health", choices=Health)
+    since: datetime = shown("Since", "Since when its verdict has been this one.")
+    ready: int = shown("Ready", "Pods that are ready.")
+    desired: int = shown("Desired", "Pods that its owner asks for.")
+    priority: int = shown("Priority")
     compared: str
     """Its priority compared with that of the waiting gang, in words. Empty if there is no waiting gang."""
-    others: int | None = None
-    """Other gangs that are advised to stop it, of those that the viewer may see; None: not counted."""
+    others: int | None = shown(
+        "Also advised to",
+        "Other gangs that are advised to stop it; null in lists.",
+        api_name="also_advised_to",
+        default=None,
+    )
 
     @property
     def whole(self) -> bool:
@@ -79,18 +86,38 @@ class StoppedGang:
         return f"{self.name} {self.state} {age_text(self.since, now)}, {self.facts}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShownStep:
-    """One step of advice to one viewer."""
+    """One step of advice: its sentence, and as fields what carries it out."""
 
-    text: str
-    kind: str
-    harm: Harm
-    command: tuple[str, ...] = ()
-    objects: tuple[ObjectRef, ...] = ()
-    victims: tuple[StoppedGang, ...] = ()
-    note: str = ""
-    """A sentence behind the text, such as the typical wait."""
+    json_name: ClassVar[str] = "NextStep"
+
+    text: str = shown("Step", "The sentence without the command.")
+    kind: str = shown("Kind", "What it is about, such as `uncordon`.")
+    command: tuple[str, ...] = shown(
+        "Command", "Words of a command, each safe in a shell; empty without one.", default=()
+    )
+    objects: tuple[ObjectRef, ...] = shown(
+        "Objects",
+        "What it acts on: nodes, gangs or Jobs; empty if it does not name all.",
+        default=(),
+    )
+    harm: Harm = shown(
+        "Harm",
+        "What it costs, and whom. Steps come in this order.",
+        choices=Harm,
+    )
+    note: str = shown(
+        "Note",
+        "A sentence behind the text, such as the typical wait.",
+        empty_is_null=True,
+        default="",
+    )
+    victims: tuple[StoppedGang, ...] = shown(
+        "Cost",
+        "Other gangs that it would stop, as far as the caller may see them.",
+        default=(),
+    )
     read_at: datetime | None = field(default=None, compare=False)
     """For the ages in `sentence`. Equal steps say the same but for a clock."""
 
@@ -164,13 +191,13 @@ def shown_steps(
     if shown and shown[0].stops_whole_gangs:
         # An older release stored such steps, and a victim can have become whole since.
         wait = "Wait for room to become free."
-        shown.insert(0, ShownStep(wait, AdviceKind.WAIT_FOR_ROOM.value, Harm.NOTHING))
+        shown.insert(0, plain_step(wait, AdviceKind.WAIT_FOR_ROOM.value))
     return tuple(shown)
 
 
-def plain_step(text: str) -> ShownStep:
+def plain_step(text: str, kind: str = "") -> ShownStep:
     """Return a sentence as a step without harm."""
-    return ShownStep(text, "", Harm.NOTHING)
+    return ShownStep(text=text, kind=kind, harm=Harm.NOTHING)
 
 
 def _shown(step: AdvisedStep, gang: Gang, victims: Victims, now: datetime) -> ShownStep:
@@ -188,12 +215,12 @@ def _shown(step: AdvisedStep, gang: Gang, victims: Victims, now: datetime) -> Sh
             harm = Harm.BROKEN_GANGS
         found = [victim_of(one, gang) for one in others]
     return ShownStep(
-        printable(step.text),
-        step.kind.value,
-        harm,
-        step.command,
-        step.objects,
-        tuple(found),
+        text=printable(step.text),
+        kind=step.kind.value,
+        harm=harm,
+        command=step.command,
+        objects=step.objects,
+        victims=tuple(found),
         read_at=now,
     )
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from gangboard.domain.capacity import PODS
 from gangboard.domain.placing import Constraint
 from gangboard.domain.resources import is_accelerator, unit_word
 from gangboard.domain.verdict import FitReason, FitRow
+from gangboard.pages.core.rows import shown, shown_property
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.quantities import amount_text
 
@@ -23,18 +25,18 @@ SHOWN = 3
 _OPEN, _FULL, _NEVER = "running", "waiting", "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FitReasonRow:
-    """Some nodes without a place for a pod of a shape, and why."""
+    """Some nodes without a place, and why."""
 
-    label: str
-    """A word of placement or the name of a resource, as the API says it."""
+    label: str = shown("What", "What is used up (a resource, `pods`), or the filter that excludes.")
+    nodes: int = shown("Nodes")
+    detail: str = shown("Detail", "Which taint, label or resource.", empty_is_null=True)
+    examples: tuple[str, ...] = shown(
+        "Examples", "Names of up to three nodes; none for who may not see the whole cluster."
+    )
     text: str
-    """The same as a person reads it."""
-    nodes: int
-    detail: str
-    examples: tuple[str, ...]
-    """Names of some of the nodes; none for who may not see the whole cluster."""
+    """The label as a person reads it."""
     tone: str
 
     @property
@@ -52,25 +54,49 @@ class BarSegment:
     tone: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FitShape:
-    """Where the pods of one shape can go. The numbers of nodes add up to `nodes`."""
+    """Where the waiting pods of one shape could go, were this shape alone.
 
-    unit: str
-    shape: str
-    waiting: int
+    `open_nodes`, `saturated` and `excluded` add up to `nodes`.
+    """
+
+    json_name: ClassVar[str] = "Fit"
+
+    unit: str = shown("Unit", "The group or Job.", empty_is_null=True)
+    shape: str = shown("Shape")
+    waiting: int = shown("Waiting", "Pods of this shape that wait for a node.")
+
+    @shown_property("Requests", "Of one pod, in base units.", api_name="requests", is_method=True)
+    def requests_by_name(self) -> dict[str, str]:
+        """Return the requests of one pod by resource."""
+        return dict(self.requests)
+
+    fits_now: int | None = shown("Fit now", "Null: see `why`.", default=None)
+    fits_empty: int | None = shown(
+        "Fit empty", "How many fit without the pods that can leave.", default=None
+    )
+    nodes: int | None = shown("Nodes", "All nodes of the cluster.", default=None)
+    open_nodes: int | None = shown("Open", "Nodes that can take one more now.", default=None)
+    saturated: tuple[FitReasonRow, ...] = shown(
+        "Full", "Nodes that could host it and are full.", default=()
+    )
+    excluded: tuple[FitReasonRow, ...] = shown(
+        "Excluded", "Nodes that never host it as things are.", default=()
+    )
+    unsupported: tuple[str, ...] = shown(
+        "Not worked out",
+        "What else a pod asks for and was not worked out: the numbers are at most so many.",
+        default=(),
+    )
+    why: str = shown(
+        "Why",
+        "Why nothing can be told; the numbers are null then.",
+        empty_is_null=True,
+        default="",
+    )
     requests: tuple[tuple[str, str], ...]
     """(resource, quantity in base units) of one pod."""
-    fits_now: int | None = None
-    """None, as the other numbers: it cannot be told, and `why` says why."""
-    fits_empty: int | None = None
-    nodes: int | None = None
-    open_nodes: int | None = None
-    saturated: tuple[FitReasonRow, ...] = ()
-    excluded: tuple[FitReasonRow, ...] = ()
-    unsupported: tuple[str, ...] = ()
-    """What else a pod asks for and was not worked out: the numbers are at most so many."""
-    why: str = ""
 
     @property
     def title(self) -> str:

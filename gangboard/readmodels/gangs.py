@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from gangboard.domain.advice import in_cluster
-from gangboard.domain.health import Health
+from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Members
+from gangboard.pages.core.rows import shown, shown_property
 from gangboard.readmodels.advice import (
     ShownStep,
     Victims,
@@ -39,7 +40,6 @@ from gangboard.readmodels.quoted_names import unseen_names
 from gangboard.readmodels.redaction import hidden_refs_in_detail, redact, redact_advice
 from gangboard.readmodels.state_labels import NOT_OBSERVED, NOT_OBSERVED_TITLE, Face, face_of
 from gangboard.store.access import Viewer
-from gangboard.store.gang_search import has_name
 from gangboard.store.gangs import unpack_advice
 from gangboard.store.models import Gang
 
@@ -50,7 +50,6 @@ __all__ = [
     "GangFilters",
     "GangRow",
     "GangsPage",
-    "find_gangs_named",
     "list_gangs",
 ]
 
@@ -76,39 +75,56 @@ _EMPTY = Bar(0.0, 0.0, None)
 
 @dataclass(frozen=True, slots=True)
 class GangRow:
-    """One gang as a viewer is shown it. The fields up to `stale` are the API's Gang."""
+    """A gang with its verdict."""
 
-    id: str
-    cluster: str
-    api_group: str
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-    uid: str
-    generation: int
-    health: str
-    last_health: str
-    """What it was before it became unknown; otherwise empty."""
-    stage: str
-    code: str
-    title: str
-    message: str
-    next_steps: tuple[ShownStep, ...]
-    """Steps that help it, least harm first."""
-    members: Members
-    requests: Mapping[str, str]
-    queue: str
-    priority: str
-    labels: Mapping[str, str]
-    submitter: str
-    """Field manager that made it; empty: not known."""
-    created_at: datetime | None
-    since: datetime
-    since_first_seen: bool
-    """It is only when gangboard saw it first: it may have been so for longer."""
-    observed_at: datetime
-    stale: bool
+    id: str = shown("Id")
+    cluster: str = shown("Cluster")
+    api_group: str = shown("API group", "API group of the owner; empty for the core group.")
+    api_version: str = shown("API version", "Version without the group, such as `v1`.")
+    kind: str = shown("Kind")
+    namespace: str = shown("Namespace")
+    name: str = shown("Gang")
+    uid: str = shown("UID")
+    generation: int = shown("Generation")
+    health: str = shown("Health", choices=Health)
+    last_health: str = shown(
+        "Last health",
+        "What it was before it became unknown.",
+        choices=Health,
+        empty_is_null=True,
+    )
+    stage: str = shown("Stage", choices=Stage)
+    code: str = shown("Code", "Reason code, such as `fragmented`.")
+    title: str = shown("Reason")
+    message: str = shown("Why", "One sentence with names and numbers.")
+
+    @shown_property("What would help", "What would let it go, the next step first.")
+    def advice(self) -> tuple[str, ...]:
+        """Return the next steps as sentences, the least harm first."""
+        return tuple(step.sentence for step in self.next_steps)
+
+    next_steps: tuple[ShownStep, ...] = shown("Next steps", "The same as fields.")
+    members: Members = shown("Pods")
+    requests: Mapping[str, str] = shown(
+        "Requests", "Sum over all desired pods: decimal strings in base units."
+    )
+    queue: str = shown("Queue", empty_is_null=True)
+    priority: str = shown("Priority", "Priority class, or the number as text.", empty_is_null=True)
+    labels: Mapping[str, str] = shown("Labels", "Labels of the owner: the first 64 by key.")
+    submitter: str = shown(
+        "Submitter",
+        "Field manager that made the owner, such as `kubectl-create`: the only one that wrote its "
+        "spec in the second of its creation. Null if that cannot be told.",
+        empty_is_null=True,
+    )
+    created_at: datetime | None = shown("Created")
+    since: datetime = shown("Since", "Since when the verdict has been this one.")
+    since_first_seen: bool | None = shown(
+        "First seen",
+        "`since` is only when gangboard saw it first: it may have been so for longer; null of what is gone.",
+    )
+    observed_at: datetime = shown("Observed", "When this was last known to be true.")
+    stale: bool = shown("Stale", "The cluster has not answered for 30 seconds.")
 
     face: Face
     message_parts: tuple[str, datetime | None, str]
@@ -124,11 +140,6 @@ class GangRow:
     gone_at: datetime | None
     context: str
     """The kubeconfig context of its cluster. Empty if unknown."""
-
-    @property
-    def advice(self) -> tuple[str, ...]:
-        """The next steps as sentences."""
-        return tuple(step.sentence for step in self.next_steps)
 
     @property
     def next_step(self) -> str:
@@ -181,26 +192,6 @@ def list_gangs(
     return GangsPage(build_rows(page, viewer=viewer, clusters=clusters, now=now), following)
 
 
-def find_gangs_named(
-    name: str, *, viewer: Viewer, cluster: str = "", namespace: str = ""
-) -> tuple[str, ...]:
-    """Return the ids of gangs that have exactly this name, or a Job, pod, group or node of it: two at most.
-
-    Of those that exist, else of deleted ones. Only of those that the viewer may see, in the places that are
-    given (2 queries at most).
-    """
-    places = {"cluster__name": cluster, "namespace": namespace}
-    found = Gang.objects.filter(
-        has_name(name),
-        viewer.gang_filter(),
-        **{place: text for place, text in places.items() if text},
-    )
-    living = found.filter(gone_at=None).order_by("id").values_list("id", flat=True)[:2]
-    return tuple(living) or tuple(
-        found.exclude(gone_at=None).order_by("-gone_at", "id").values_list("id", flat=True)[:2]
-    )
-
-
 def build_rows(
     gangs: Sequence[Gang], *, viewer: Viewer, clusters: Mapping[int, Freshness], now: datetime
 ) -> tuple[GangRow, ...]:
@@ -246,16 +237,7 @@ def _build_row(
 ) -> GangRow:
     cluster = clusters.get(gang.cluster_id) or _unlisted(gang)
     hidden = _hidden(gang, viewer, quoted)
-    members = Members(
-        desired=gang.desired,
-        quorum=gang.quorum,
-        created=gang.created,
-        scheduled=gang.scheduled,
-        ready=gang.ready,
-        succeeded=gang.succeeded,
-        failed=gang.failed,
-        held=gang.held,
-    )
+    members = _members(gang)
     message = printable(redact(gang.message, hidden, own=gang.name))
     known = gang.health != Health.UNKNOWN
     row = GangRow(
@@ -274,9 +256,7 @@ def _build_row(
         code=printable(gang.code),
         title=printable(gang.title),
         message=message,
-        next_steps=()
-        if gang.gone_at is not None
-        else _next_steps(gang, hidden, victims, cluster, now),
+        next_steps=_next_steps(gang, hidden, victims, cluster, now),
         members=members,
         requests={printable(name): printable(str(value)) for name, value in gang.requests.items()},
         queue=printable(gang.queue),
@@ -299,13 +279,28 @@ def _build_row(
         gone_at=gang.gone_at,
         context=cluster.context,
     )
-    # What is gone stays as it was: no silence of its cluster makes that unknown.
+    # A deleted gang keeps its last state also while its cluster is silent.
     return _silenced(row, cluster, now) if cluster.is_silent and gang.gone_at is None else row
+
+
+def _members(gang: Gang) -> Members:
+    return Members(
+        desired=gang.desired,
+        quorum=gang.quorum,
+        created=gang.created,
+        scheduled=gang.scheduled,
+        ready=gang.ready,
+        succeeded=gang.succeeded,
+        failed=gang.failed,
+        held=gang.held,
+    )
 
 
 def _next_steps(
     gang: Gang, hidden: tuple[ObjectRef, ...], victims: Victims, cluster: Freshness, now: datetime
 ) -> tuple[ShownStep, ...]:
+    if gang.gone_at is not None:
+        return ()
     steps = redact_advice(unpack_advice(gang.advice), hidden, own=gang.name)
     named = (in_cluster(step, cluster.cluster, cluster.context) for step in steps)
     return shown_steps(named, gang, victims, now=now)

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import MemberState
+from gangboard.pages.core.rows import shown
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face, face_of
 
@@ -23,28 +24,32 @@ WELL = (Health.RUNNING, Health.SUCCEEDED)
 """States with which nothing is the matter."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemberRow:
-    """One pod."""
+    """A pod."""
 
-    name: str
-    uid: str
-    job: str
-    group: str
-    node: str
-    health: str
+    name: str = shown("Pod")
+    uid: str = shown("UID")
+    job: str = shown("Job", empty_is_null=True)
+    node: str = shown("Node", empty_is_null=True)
+    health: str = shown("State", api_name="state", choices=Health)
+    label: str = shown("Word", "Its state in a word of Kubernetes.")
+    reason: str = shown("Reason", empty_is_null=True)
+    group: str = shown("Group", empty_is_null=True)
+    since: datetime | None = shown("Since", "Since when it is in this state.", default=None)
+    restarts: int = shown("Restarts", "Of all its containers.", default=0)
+    container: str = shown(
+        "Container",
+        "The one that ended with an error or does not come up.",
+        empty_is_null=True,
+        default="",
+    )
+    exit_code: int | None = shown(
+        "Exit code", "With which that container ended last.", default=None
+    )
     face: Face
-    label: str
-    reason: str
     part: str = ""
     """The role of its owner, such as a replica, where no Job made it."""
-    since: datetime | None = None
-    """Since when it is in this state."""
-    restarts: int = 0
-    container: str = ""
-    """The container that ended with an error or starts again and again."""
-    exit_code: int | None = None
-    """With which it ended last."""
 
     @property
     def state(self) -> Face:

@@ -13,7 +13,6 @@ from django.urls import reverse
 from gangboard.readmodels import cursors
 from gangboard.readmodels.action_query import WITHIN
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.gangs import GROUPINGS, ORDERINGS, GangFilters
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.trends import DAY, FORTNIGHT, Period
 
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
 
 LONGEST = 253
 """Characters of a filter: the longest name in Kubernetes."""
-
-COLUMNS = ("priority", "accelerators", "queue", "restarts", "created")
-"""Columns of the Board that can be switched on and off."""
 
 Pairs = tuple[tuple[str, str], ...]
 Filters = TypeVar("Filters", bound="DataclassInstance")
@@ -155,54 +151,3 @@ def read_address(page: str, kind: type[Filters], query: QueryDict) -> Address[Fi
 def read_cursor(query: QueryDict) -> str:
     """Return where in its list a page stands; empty at the beginning."""
     return query.get("cursor", "")[: cursors.LONGEST]
-
-
-def read_board_address(query: QueryDict) -> Address[GangFilters]:
-    """Return the state of the Board that a query asks for; words that are not known are left out.
-
-    Several healths at once, and the orderings and groupings that there are.
-    """
-    healths = [word for text in query.getlist("health") for word in text.split(",") if word]
-    filters = GangFilters(
-        cluster=read_text(query, "cluster"),
-        namespace=read_text(query, "namespace"),
-        kind=read_text(query, "kind"),
-        health=tuple(dict.fromkeys(word.replace("\x00", "")[:16] for word in healths))[:9],
-        code=read_text(query, "code"),
-        queue=read_text(query, "queue"),
-        stage=read_text(query, "stage"),
-        q=read_text(query, "q"),
-        show_finished=read_text(query, "show_finished") == "1",
-        gone=read_text(query, "gone") == "1",
-        ordering=_one_of(read_text(query, "ordering"), ORDERINGS, "health"),
-        group_by=_one_of(read_text(query, "group_by"), GROUPINGS, ""),
-    )
-    every = (
-        ("q", filters.q),
-        ("cluster", filters.cluster),
-        ("namespace", filters.namespace),
-        ("kind", filters.kind),
-        ("queue", filters.queue),
-        ("stage", filters.stage),
-        ("code", filters.code),
-        ("group_by", filters.group_by),
-        ("ordering", "" if filters.ordering == "health" else filters.ordering),
-        ("show_finished", "1" if filters.show_finished else ""),
-        ("gone", "1" if filters.gone else ""),
-        ("health", ",".join(filters.health)),
-        (
-            "columns",
-            "" if (columns := read_columns(query)) is None else ",".join(columns) or "none",
-        ),
-    )
-    return Address("board", filters, tuple(pair for pair in every if pair[1]), read_cursor(query))
-
-
-def read_columns(query: QueryDict) -> tuple[str, ...] | None:
-    """Return the columns that an address asks for, in their order; None where it asks for none by name."""
-    asked = set(read_text(query, "columns").split(","))
-    return tuple(name for name in COLUMNS if name in asked) if asked & {*COLUMNS, "none"} else None
-
-
-def _one_of(text: str, allowed: tuple[str, ...], default: str) -> str:
-    return text if text in allowed else default

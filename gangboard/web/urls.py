@@ -5,34 +5,18 @@ from django.urls import path
 from gangboard.web import (
     actions,
     audit,
-    board,
-    board_choices,
     capacity,
     clusters,
     confirm_views,
-    find,
-    gang,
-    gang_files,
     holds,
     node_page,
     node_views,
-    opened_row,
     progress_views,
     sign_in,
 )
 from gangboard.web.single_sign_on import views as single_sign_on
 
 urlpatterns = [
-    *board.BoardPage.urls("", "live/board/"),
-    path("export.<str:ending>", board.export, name="board-export"),
-    path("board/columns/", board_choices.keep_columns, name="board-columns"),
-    path("board/views/", board_choices.keep_view, name="board-views"),
-    path("board/views/<str:view_id>/remove/", board_choices.drop_view, name="board-view-remove"),
-    path("find/", find.find, name="find"),
-    *gang.GangPage.urls("gangs/<str:gang_id>/", "live/gangs/<str:gang_id>/"),
-    path("gangs/<str:gang_id>/row/", opened_row.opened_row, name="gang-row"),
-    path("gangs/<str:gang_id>/bundle.md", gang_files.bundle, name="gang-bundle"),
-    path("gangs/<str:gang_id>/stored.yaml", gang_files.stored, name="gang-stored"),
     *capacity.CapacityPage.urls("capacity/", "live/capacity/"),
     *node_page.NodePage.urls(
         "nodes/<str:cluster>/<str:name>/", "live/nodes/<str:cluster>/<str:name>/"

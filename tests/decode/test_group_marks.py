@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gangboard.decode.fingerprints import decoder_fingerprint
 from gangboard.decode.pods import pods_naming
 from gangboard.domain.group import GroupMark
 from gangboard.domain.pod import Pod
@@ -85,8 +86,7 @@ def test_a_key_elsewhere_in_the_annotations_is_none() -> None:
 
 
 def test_other_marks_are_another_decoder() -> None:
-    assert PODS.decoder_version != pods_naming((TOY,)).decoder_version
-    assert (
-        pods_naming((TOY, HIVE)).decoder_version
-        != pods_naming((HIVE._replace(schedulers=()), TOY)).decoder_version
+    assert decoder_fingerprint(PODS) != decoder_fingerprint(pods_naming((TOY,)))
+    assert decoder_fingerprint(pods_naming((TOY, HIVE))) != decoder_fingerprint(
+        pods_naming((HIVE._replace(schedulers=()), TOY))
     )

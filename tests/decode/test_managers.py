@@ -7,11 +7,15 @@ import pytest
 
 from gangboard.decode.managers import last_writer
 from gangboard.domain.suspension import FieldWriter
-from gangboard.owners.job import OWNER as JOB
-from gangboard.owners.jobset import OWNER as JOBSET
+from gangboard.owners.job import Job
+from gangboard.owners.jobset import JobSet
 from gangboard.plugins.owner_kind import OwnerKind
 from gangboard.queues.kueue import QUEUE
 from tests.decode.reading import Json, model, with_identity
+from tests.kinds import registered
+
+JOB = registered(Job)
+JOBSET = registered(JobSet)
 
 
 def entry(manager: str, time: str, fields: object, **more: str) -> Json:

@@ -25,9 +25,9 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.quota import Queue, QueueTree
 from gangboard.domain.verdict import Finding
+from gangboard.pages.gang.next_steps import NamedObjects, make_steps_to_take
 from gangboard.polling.cluster_cache import resources
 from gangboard.readmodels.advice import ShownStep, shown_steps
-from gangboard.readmodels.next_steps import NamedObjects, make_steps_to_take
 from gangboard.store.models import Gang
 from simulator.clock import SteppedClock
 from simulator.fleet import EAST, MINORS, WEST

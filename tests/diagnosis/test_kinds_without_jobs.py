@@ -16,18 +16,24 @@ from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.facts.gang import Unit
-from gangboard.owners.job import OWNER as JOB
+from gangboard.owners.job import Job
 from gangboard.plugins import registry
-from gangboard.plugins.owner_kind import OwnerKind
 from tests.domain_objects import NOW, Made, a_group, a_job, a_meta, a_pod, an_event
 
 LABEL, RING = "toys.example.com/name", "toys.example.com/ring"
-TOY = OwnerKind(
-    resource=replace(JOB.resource, group="example.com", plural="rings", kind="Ring"),
-    label="Ring",
-    pod_label=LABEL,
-    role_of=lambda pod: pod.labels.get(RING, ""),
-)
+
+
+class Ring(Job):
+    group = "example.com"
+    kind = "Ring"
+    makes = None
+    pod_label = LABEL
+
+    def role_of(self, pod: Pod) -> str:
+        return pod.labels.get(RING, "")
+
+
+TOY = Ring()
 CONTROLLER = Controller("apps", "StatefulSet", "run-0", "uid-of-set")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -10,9 +9,8 @@ import pytest
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
-from gangboard.owners.job import OWNER as JOB
+from gangboard.owners.job import Job
 from gangboard.plugins import registry
-from gangboard.plugins.owner_kind import OwnerKind
 from tests.domain_objects import (
     Made,
     a_composite,
@@ -25,16 +23,20 @@ from tests.domain_objects import (
     an_event,
 )
 
-RING = OwnerKind(
-    resource=replace(JOB.resource, group="example.com", plural="rings", kind="Ring"),
-    label="Ring",
-)
-PART = OwnerKind(
-    resource=replace(JOB.resource, group="example.com", plural="parts", kind="Part"),
-    label="Part",
-    stands_alone=False,
-    pod_label="example.com/part",
-)
+
+class Ring(Job):
+    group = "example.com"
+    kind = "Ring"
+    makes = None
+
+
+class Part(Ring):
+    kind = "Part"
+    stands_alone = False
+    pod_label = "example.com/part"
+
+
+RING, PART = Ring(), Part()
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,9 +15,8 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Evidence, Finding, Verdict
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
-from gangboard.owners.job import OWNER as JOB
+from gangboard.owners.job import Job
 from gangboard.plugins import registry
-from gangboard.plugins.owner_kind import OwnerKind
 from gangboard.plugins.rule import UnitRule
 from tests.domain_objects import NOW, Made, a_group, a_meta, a_pod, ago
 
@@ -31,14 +29,23 @@ def _tired(unit: Unit) -> Finding | None:
 
 
 TIRED = UnitRule("toy-tired", Stage.FORMATION, "Tired", 5, _tired, health=Health.DEGRADED)
-TOY = OwnerKind(
-    resource=replace(JOB.resource, group="example.com", plural="rings", kind="Ring"),
-    label="Ring",
-    pod_label="ring",
-    role_of=lambda pod: pod.labels.get("part", ""),
-    rules=(TIRED,),
-    evidence=lambda unit: (Evidence("toy", unit.name),),
-)
+
+
+class Ring(Job):
+    group = "example.com"
+    kind = "Ring"
+    makes = None
+    pod_label = "ring"
+    rules = (TIRED,)
+
+    def role_of(self, pod: Pod) -> str:
+        return pod.labels.get("part", "")
+
+    def evidence(self, unit: Unit) -> tuple[Evidence, ...]:
+        return (Evidence("toy", unit.name),)
+
+
+TOY = Ring()
 SET = Controller("apps", "StatefulSet", "s", "uid-s")
 
 

@@ -122,9 +122,9 @@ def test_a_cluster_forges_no_line_of_poll(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_cluster_steers_no_terminal_by_explain(monkeypatch: pytest.MonkeyPatch) -> None:
     make_cluster(now=timezone.now())
     lines = [f"a{NASTY}\nforged " + "long " * 20]
-    monkeypatch.setattr("gangboard.readmodels.explain.find_gang", lambda *_, **__: "1")
+    monkeypatch.setattr("gangboard.pages.gang.text_report.find_gang", lambda *_, **__: "1")
     monkeypatch.setattr(explain, "gang_detail", lambda **_: object())
-    monkeypatch.setattr("gangboard.readmodels.explain.explain", lambda *_, **__: lines)
+    monkeypatch.setattr("gangboard.pages.gang.text_report.explain", lambda *_, **__: lines)
     monkeypatch.setattr("sys.stdout", Terminal())
     monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((60, 24)))
     out = StringIO()

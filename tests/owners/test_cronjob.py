@@ -19,11 +19,14 @@ from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.action import ActionContext, Verb
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Owner
-from gangboard.owners.cronjob import OWNER
+from gangboard.owners.cronjob import CronJob
 from gangboard.policy.plan import all_offers
 from tests.decode.reading import Json, model
 from tests.domain_objects import NOW, Made, a_job, ago, pods_of
+from tests.kinds import registered
 from tests.policy.making import READY, ask, bodies
+
+OWNER = registered(CronJob)
 
 CRONJOB: Json = {
     "apiVersion": "batch/v1",
@@ -206,5 +209,4 @@ def test_one_that_something_else_made_is_left_to_that() -> None:
     ],
 )  # fmt: skip
 def test_what_the_page_of_a_run_says_of_it(spec: dict[str, Any], sentence: str) -> None:
-    assert OWNER.sentence is not None
     assert OWNER.sentence(cronjob(**spec)) == sentence

@@ -13,12 +13,16 @@ from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
-from gangboard.owners.disaggregatedset import OWNER
-from gangboard.owners.leaderworkerset import OWNER as LWS
+from gangboard.owners.disaggregatedset import DisaggregatedSet
+from gangboard.owners.leaderworkerset import LeaderWorkerSet
 from gangboard.policy.plan import offers
 from tests.decode.reading import Json, model
 from tests.domain_objects import NOW, Made, a_pod, ago
+from tests.kinds import registered
 from tests.policy.making import READY
+
+OWNER = registered(DisaggregatedSet)
+LWS = registered(LeaderWorkerSet)
 
 PREFIX = "leaderworkerset.sigs.k8s.io"
 CONTROLLER = Controller("disaggregatedset.x-k8s.io", "DisaggregatedSet", "serve", "uid-serve")

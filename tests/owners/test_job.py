@@ -5,8 +5,11 @@ from typing import Any
 import pytest
 
 from gangboard.domain.owner import GangRequest, Outcome, Owner, PodRequests
-from gangboard.owners.job import OWNER
+from gangboard.owners.job import Job
 from tests.decode.reading import Json, captured, captures, model, read, with_identity
+from tests.kinds import registered
+
+OWNER = registered(Job)
 
 JOB = OWNER.resource
 

@@ -5,12 +5,17 @@ import pytest
 import yaml
 
 from gangboard.domain.owner import Dependency, GangForm, GangRequest, Outcome, Owner
-from gangboard.owners.job import OWNER as JOB
-from gangboard.owners.jobset import MAX_CHILDREN, OWNER, is_current
+from gangboard.owners.job import Job
+from gangboard.owners.jobset import MAX_CHILDREN, JobSet
 from gangboard.owners.jobset.policies import FailureRule, Policies, policies_of
 from tests.decode.reading import Json, captured, captures, model, read, with_identity
+from tests.kinds import registered
+
+JOB = registered(Job)
+OWNER = registered(JobSet)
 
 JOBSET = OWNER.resource
+is_current = OWNER.is_current
 
 # jobset-kueue.md §6.
 EXAMPLE: Json = yaml.safe_load("""

@@ -24,7 +24,7 @@ from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner, PodRequests
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import UnitMemory, Verdict
-from gangboard.owners.kubeflow import OWNERS, launching
+from gangboard.owners.kubeflow import mpijob
 from gangboard.plugins import registry
 from tests.decode.reading import Json, model
 from tests.domain_objects import (
@@ -41,6 +41,7 @@ from tests.domain_objects import (
 from tests.policy.making import ask
 
 GROUP, LABEL = "kubeflow.org", "training.kubeflow.org"
+OWNERS = [kind for kind in registry.owner_kinds() if kind.group == GROUP]
 KINDS = {
     "JAXJob": "jaxReplicaSpecs",
     "PaddleJob": "paddleReplicaSpecs",
@@ -592,7 +593,7 @@ def test_a_worker_that_was_evicted_comes_back_only_when_its_pod_is_deleted() -> 
 @pytest.mark.parametrize(("pods", "words"), [(50, 5 + 50), (51, 0)])
 def test_the_command_names_each_pod_or_there_is_none(pods: int, words: int) -> None:
     owner = mpi()
-    step = launching._delete([evicted(owner, index) for index in range(pods)])
+    step = mpijob._delete([evicted(owner, index) for index in range(pods)])
     assert len(step.command) == words
 
 
@@ -659,7 +660,7 @@ def test_nothing_is_done_to_what_another_controller_manages() -> None:
 
 
 def test_its_pods_are_found_by_labels_when_it_is_seen_to_be_suspended() -> None:
+    assert {kind.label for kind in OWNERS} == {*KINDS, "MPIJob"}
     for kind in OWNERS:
         assert kind.pod_label == f"{LABEL}/job-name"
         assert kind.suspended_condition == "Suspended"
-        assert registry.owner_kind(GROUP, kind.label) == kind

@@ -17,12 +17,15 @@ from gangboard.domain.objects import Condition, Controller
 from gangboard.domain.owner import LeaderState, Owner, PodRequests
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
-from gangboard.owners.leaderworkerset import OWNER
+from gangboard.owners.leaderworkerset import LeaderWorkerSet
 from gangboard.policy.plan import offers
 from tests.decode.reading import Json, model
 from tests.domain_objects import NOW, Made, a_pod, ago, an_event
+from tests.kinds import registered
 from tests.policy.making import READY
 from tests.rules.asking import unit_of
+
+OWNER = registered(LeaderWorkerSet)
 
 PREFIX = "leaderworkerset.sigs.k8s.io"
 TEMPLATE = {

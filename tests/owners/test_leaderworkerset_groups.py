@@ -11,10 +11,13 @@ from gangboard.diagnosis.engine import assess
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Owner
 from gangboard.domain.verdict import Verdict
-from gangboard.owners.leaderworkerset import OWNER
+from gangboard.owners.leaderworkerset import LeaderWorkerSet
 from tests.decode.reading import Json, model
 from tests.domain_objects import NOW
+from tests.kinds import registered
 from tests.owners.test_leaderworkerset import LWS, lws, member
+
+OWNER = registered(LeaderWorkerSet)
 
 
 def said(status: str, reason: str, message: str = "the API said no") -> Owner:

@@ -13,11 +13,14 @@ from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.action import ActionContext
 from gangboard.domain.owner import Finish, Outcome, Owner
 from gangboard.domain.verdict import Verdict
-from gangboard.owners.minicluster import OWNER
+from gangboard.owners.minicluster import MiniCluster
 from gangboard.policy.plan import offers
 from tests.decode.reading import Json, model
 from tests.domain_objects import NOW, a_job, a_pod, ago
+from tests.kinds import registered
 from tests.policy.making import READY
+
+OWNER = registered(MiniCluster)
 
 MINICLUSTER: Json = {
     "apiVersion": "flux-framework.org/v1alpha2",
@@ -122,7 +125,6 @@ def test_its_own_word_is_not_believed_and_its_lowest_size_is_no_quorum() -> None
     assert {"spec.minSize": "2"}.items() <= {
         one.label: one.value for one in found.finding.evidence
     }.items()
-    assert OWNER.facts is not None
     assert OWNER.facts(owner) == {"minSize": "2", "maxSize": "8"}
 
 

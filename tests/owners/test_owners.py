@@ -1,12 +1,14 @@
 """Walks the registry of owner kinds: nobody is in it without a test, and none is half-made."""
 
-from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import gangboard.owners
 from gangboard.domain.owner import Owner
+from gangboard.owners.job import Job
+from gangboard.plugins import registry
 from gangboard.plugins.owner_kind import OwnerKind
 from gangboard.plugins.registry import owner_kinds
 from tests.decode.reading import Json, model, with_identity
@@ -23,9 +25,42 @@ def test_every_member_has_a_test_file(member: str) -> None:
 
 def test_every_member_is_found() -> None:
     """Each offers one kind or more: a folder can have what stands between its kind and the pods."""
-    modules = (import_module(f"gangboard.owners.{member}") for member in MEMBERS)
-    offered = [getattr(one, "OWNERS", None) or (one.OWNER,) for one in modules]
-    assert len(owner_kinds()) == sum(map(len, offered))
+    members = {type(kind).__module__.split(".")[2] for kind in owner_kinds()}
+    assert sorted(members) == MEMBERS
+
+
+def offer(monkeypatch: pytest.MonkeyPatch, *classes: type[OwnerKind]) -> None:
+    """Have one file with these kinds beside those that are there."""
+    module = ModuleType("gangboard.owners.toy")
+    for class_ in classes:
+        class_.__module__ = module.__name__
+        setattr(module, class_.__name__, class_)
+    found = [*registry.entries(gangboard.owners), (module,)]
+    monkeypatch.setattr(registry, "entries", lambda _package: found)
+
+
+class Bare(OwnerKind):
+    kind = "Bare"
+
+
+class Again(Job):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("classes", "error"),
+    [
+        ([], "gangboard.owners.toy has no subclass of OwnerKind with a kind"),
+        ([Bare], "Bare has no group and no versions and no wire and no build"),
+        ([Again], "registers 'jobs.batch' a second time"),
+    ],
+)
+def test_a_half_made_kind_is_refused(
+    monkeypatch: pytest.MonkeyPatch, classes: list[type[OwnerKind]], error: str
+) -> None:
+    offer(monkeypatch, *classes)
+    with pytest.raises(registry.RegistryError, match=error):
+        owner_kinds.__wrapped__()
 
 
 @pytest.mark.parametrize("kind", owner_kinds(), ids=lambda kind: kind.label)
@@ -44,4 +79,4 @@ def test_every_member_reads_an_object_that_nobody_has_reconciled(kind: OwnerKind
         assert not owner.suspended
         assert owner.finish is None
         assert owner.managed_by == ""
-        assert kind.current is None or kind.current(owner, owner)
+        assert kind.is_current(owner, owner)

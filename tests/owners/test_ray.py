@@ -22,14 +22,19 @@ from gangboard.domain.health import Health
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.pod import Container, Pod
 from gangboard.domain.verdict import Verdict
-from gangboard.owners.ray.raycluster import OWNER as RAYCLUSTER
-from gangboard.owners.ray.rayjob import OWNER as RAYJOB
-from gangboard.owners.ray.rayservice import OWNER as RAYSERVICE
+from gangboard.owners.ray.raycluster import RayCluster
+from gangboard.owners.ray.rayjob import RayJob
+from gangboard.owners.ray.rayservice import RayService
 from gangboard.placement.unit_placement import placing_of
 from gangboard.policy.plan import offers
 from tests.decode.reading import Json, model
 from tests.domain_objects import NOW, a_job, a_pod, ago, an_event
+from tests.kinds import registered
 from tests.policy.making import READY
+
+RAYCLUSTER = registered(RayCluster)
+RAYJOB = registered(RayJob)
+RAYSERVICE = registered(RayService)
 
 MADE = "2026-11-21T09:00:00Z"
 NO_ROOM = "0/1 nodes are available: 1 Insufficient cpu."

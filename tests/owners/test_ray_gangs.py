@@ -9,10 +9,13 @@ import pytest
 
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.owners.ray.raycluster import OWNER as RAYCLUSTER
+from gangboard.owners.ray.raycluster import RayCluster
 from tests.decode.reading import model
 from tests.domain_objects import a_group
+from tests.kinds import registered
 from tests.owners.test_ray import _object, cluster_spec, judged, pods_of
+
+RAYCLUSTER = registered(RayCluster)
 
 LABEL = {"labels": {"ray.io/gang-scheduling-enabled": "true"}}
 V1_37 = {"kubernetes": (1, 37), "gang_api_version": "v1beta1"}

@@ -17,12 +17,17 @@ from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.verdict import Verdict
-from gangboard.owners.job import OWNER as JOB
-from gangboard.owners.jobset import OWNER as JOBSET
-from gangboard.owners.trainjob import OWNER
+from gangboard.owners.job import Job
+from gangboard.owners.jobset import JobSet
+from gangboard.owners.trainjob import TrainJob
 from gangboard.policy.plan import offers
 from tests.decode.reading import Json, model, with_identity
 from tests.domain_objects import NOW, a_group, a_workload
+from tests.kinds import registered
+
+JOB = registered(Job)
+JOBSET = registered(JobSet)
+OWNER = registered(TrainJob)
 
 NODES = 5
 TRAINJOB: Json = {
@@ -248,7 +253,6 @@ def test_its_jobset_is_not_suspended_for_the_trainer_undoes_that() -> None:
 
 
 def test_its_jobset_is_found_by_its_name() -> None:
-    assert OWNER.makers is not None
     assert list(OWNER.makers(trainjob())) == [("jobset.x-k8s.io", "JobSet", "run")]
 
 

@@ -11,10 +11,14 @@ from gangboard.diagnosis.ownership_tree import tree_of
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
-from gangboard.owners.jobset import OWNER as JOBSET
-from gangboard.owners.trainjob import OWNER
+from gangboard.owners.jobset import JobSet
+from gangboard.owners.trainjob import TrainJob
 from tests.decode.reading import Json, model
+from tests.kinds import registered
 from tests.owners.test_trainjob import NODES, TEMPLATE, below, trainjob
+
+JOBSET = registered(JobSet)
+OWNER = registered(TrainJob)
 
 STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 CLUSTER, NAMESPACED = OWNER.blueprints
@@ -76,7 +80,6 @@ def test_it_names_its_runtime() -> None:
 
 
 def test_its_runtime_and_its_progress_are_facts() -> None:
-    assert OWNER.facts is not None
     assert OWNER.facts(trainjob()) == {"Runtime": "ClusterTrainingRuntime plain"}
     status = {
         "progressPercentage": 42,
@@ -95,7 +98,6 @@ def test_its_runtime_and_its_progress_are_facts() -> None:
 )
 def test_how_long_it_takes_is_told_in_one_unit(seconds: int, text: str) -> None:
     status = {"progressPercentage": 1, "estimatedRemainingSeconds": seconds}
-    assert OWNER.facts is not None
     found = OWNER.facts(trainjob(status={"trainerStatus": status}))
     assert found["Progress"] == f"1 %, about {text} left"
 

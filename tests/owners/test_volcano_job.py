@@ -13,10 +13,13 @@ from gangboard.domain.objects import Condition
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
-from gangboard.owners.volcano_job import OWNER
+from gangboard.owners.volcano_job import VolcanoJob
 from tests.decode.reading import Json, model
 from tests.domain_objects import Made, a_meta, a_node, a_pod, ago, an_event
 from tests.groups.of_other_schedulers import judged, member
+from tests.kinds import registered
+
+OWNER = registered(VolcanoJob)
 
 GROUP = "scheduling.volcano.sh"
 
@@ -101,7 +104,6 @@ def test_a_resume_is_no_restart_that_is_news() -> None:
     )
     again = a_vcjob("Restarting", retries=1)
     assert (again.restarts, again.max_restarts, again.restarting) == (1, 3, True)
-    assert OWNER.facts is not None
     assert OWNER.facts(again) == {"Retries": "1 of 3 (a resume counts as one)"}
 
 

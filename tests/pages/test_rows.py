@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import ClassVar
 
 import pytest
 
-from gangboard.pages.core.rows import fields_of, shown
-from gangboard.pages.core.serializers import list_serializer_of, serializer_of
+from gangboard.domain.verdict import Members
+from gangboard.pages.core.rows import fields_of, shown, shown_property
+from gangboard.pages.core.serializers import (
+    extending_serializer,
+    list_serializer_of,
+    serializer_of,
+)
 from gangboard.pages.core.tables import csv_of, table_of
 
 TIME = datetime(2026, 11, 27, 10, 0, tzinfo=UTC)
@@ -79,3 +85,52 @@ def test_a_type_that_has_no_json_is_refused() -> None:
     assert [field.name for field in fields_of(BadRow)] == ["thing"]
     with pytest.raises(TypeError, match="object"):
         serializer_of(BadRow)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoatRow:
+    """A boat."""
+
+    json_name: ClassVar[str] = "Ship"
+
+    name: str = shown("Boat", api_name="title")
+
+    @shown_property("Length", "In metres.")
+    def length(self) -> int | None:
+        """Return the length."""
+        return 7
+
+    port: str = shown("Port", empty_is_null=True, default="")
+    state: str = shown("State", choices=("new", "old"), empty_is_null=True, default="")
+    crew: int
+
+
+BOAT = BoatRow(name="Ada", crew=2)
+
+
+def test_a_derived_value_stands_in_its_place_among_the_fields() -> None:
+    assert list(serializer_of(BoatRow)(BOAT).data.items()) == [
+        ("title", "Ada"),
+        ("length", 7),
+        ("port", None),
+        ("state", None),
+    ]
+    assert serializer_of(BoatRow).__name__ == "ShipSerializer"
+    assert serializer_of(BoatRow)().fields["length"].allow_null
+
+
+def test_the_serializer_of_more_has_the_fields_of_the_row_first() -> None:
+    assert list(extending_serializer(WheelRow, BoatRow)().fields) == [
+        *("size", "title", "length", "port", "state")
+    ]
+
+
+def test_a_row_that_extends_a_value_of_the_domain_has_its_json() -> None:
+    @dataclass(frozen=True)
+    class CountedRow(Members):
+        """Counts with a remark."""
+
+        remark: str = shown("Remark", default="")
+
+    fields = list(serializer_of(CountedRow)().fields)
+    assert (fields[0], fields[-1]) == ("desired", "remark")

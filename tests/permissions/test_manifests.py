@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from gangboard.actions.permissions.manifests import manifests
 from gangboard.actions.permissions.names import ACTOR, READER, Manifest, Wanted
 from gangboard.actions.permissions.printing import yaml_text
 from gangboard.kube.kubeconfig import COMMANDS
+from gangboard.owners.job import Job
 from gangboard.plugins import registry
 from gangboard.plugins.owner_kind import OwnerKind
 from gangboard.polling.cluster_cache import resources
@@ -139,15 +139,15 @@ def test_the_version_of_the_policy_is_the_one_that_is_served() -> None:
 def new_kind(monkeypatch: pytest.MonkeyPatch) -> OwnerKind:
     """A kind as a later release may bring it: it is suspended two levels down."""
     known = registry.owner_kinds()
-    resource = replace(known[0].resource, group="toys.example", plural="rings", kind="Ring")
-    kind = OwnerKind(
-        resource=resource,
-        label="Ring",
-        levers=("suspend",),
-        suspend_field=("spec", "runPolicy", "suspend"),
-        own_managers=("toys.example/rings",),
-        managed_by_field=("spec", "runPolicy", "managedBy"),
-    )
+
+    class Ring(Job):
+        group = "toys.example"
+        kind = "Ring"
+        suspend_field = ("spec", "runPolicy", "suspend")
+        own_managers = ("toys.example/rings",)
+        managed_by_field = ("spec", "runPolicy", "managedBy")
+
+    kind = Ring()
     monkeypatch.setattr(registry, "owner_kinds", lambda: (*known, kind))
     return kind
 

@@ -8,6 +8,7 @@ from datetime import datetime
 
 import pytest
 
+from gangboard.decode.fingerprints import decoder_fingerprint
 from gangboard.domain.owner import Owner
 from gangboard.polling import cluster_cache, poll
 from gangboard.store.cluster_leases import acquire_lease
@@ -16,8 +17,10 @@ from gangboard.store.objects import UnpackError, pack, unpack
 from tests.polling.conftest import HOLDER, Watching
 
 JOBS = "jobs.batch"
-OURS = next(one.decoder_version for one in cluster_cache.resources() if one.key == JOBS)
-"""The version of the decoder of Jobs."""
+RESOURCE = next(one for one in cluster_cache.resources() if one.key == JOBS)
+CHANGED = replace(RESOURCE, reads=("another release",))
+OURS, OTHER = decoder_fingerprint(RESOURCE), decoder_fingerprint(CHANGED)
+"""The fingerprints of the decoder of Jobs in this release and in another one."""
 
 
 def rows(watching: Watching) -> dict[str, tuple[str, bytes]]:
@@ -42,11 +45,9 @@ def lose_a_field(watching: Watching) -> str:
 
 
 def update_to(monkeypatch: pytest.MonkeyPatch, version: int) -> None:
-    """Be a release with that version of the decoder of Jobs."""
-    found = [
-        replace(one, decoder_version=version) if one.key == JOBS else one
-        for one in cluster_cache.resources()
-    ]
+    """Be a release with that decoder of Jobs."""
+    of_jobs = RESOURCE if version == OURS else CHANGED
+    found = [of_jobs if one.key == JOBS else one for one in cluster_cache.resources()]
     monkeypatch.setattr(poll, "resources", lambda: tuple(found))
 
 
@@ -56,7 +57,7 @@ def listed(watching: Watching) -> dict[str, datetime | None]:
     return dict(found.values_list("resource", "listed_at"))
 
 
-@pytest.mark.parametrize("version", [OURS, OURS + 1], ids=["same", "other"])
+@pytest.mark.parametrize("version", [OURS, OTHER], ids=["same", "other"])
 @pytest.mark.parametrize("as_worker", [True, False], ids=["worker", "once"])
 def test_the_first_poll_after_the_update(
     watch: Callable[..., Watching],
@@ -93,7 +94,7 @@ def test_what_waits_to_be_read_again_is_not_said_to_be_known(
 ) -> None:
     watching = watch()
     watching.once()
-    update_to(monkeypatch, OURS + 1)
+    update_to(monkeypatch, OTHER)
     watching.forget()
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
@@ -115,7 +116,7 @@ def test_rolled_back_in_the_middle_of_the_list(
     watching.once()
     older = lose_a_field(watching)
     before = rows(watching)
-    update_to(monkeypatch, OURS + 1)
+    update_to(monkeypatch, OTHER)
     watching.forget()
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None

@@ -22,7 +22,7 @@ MEMBERS = sorted(
     if not file.stem.startswith("_")
 )
 """Every kind, grouping API and admission system, by its module."""
-_find = registry._modules  # what a folder is looked through with
+_find, _entries = registry._modules, registry.entries  # what a folder is looked through with
 
 
 @contextmanager
@@ -34,7 +34,13 @@ def members(is_there: Callable[[str], bool]) -> Iterator[None]:
             if package not in ROOMS or is_there(module.__name__):
                 yield module
 
-    with patch.object(registry, "_modules", modules):
+    def entries(package: ModuleType) -> Iterator[tuple[ModuleType, ...]]:
+        return (modules for modules in _entries(package) if is_there(modules[0].__name__))
+
+    with (
+        patch.object(registry, "_modules", modules),
+        patch.object(registry, "entries", entries),
+    ):
         forget()
         yield
     forget()

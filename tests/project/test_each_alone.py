@@ -53,6 +53,10 @@ def every_resource() -> dict[str, tuple[Resource, ...]]:
     return found
 
 
+def keys(resources: Iterable[Resource]) -> list[str]:
+    return [resource.key for resource in resources]
+
+
 def _one_of(resource: Resource) -> Json:
     """Return an object that nobody has reconciled, of any kind."""
     name = f"a-{resource.plural}"
@@ -136,7 +140,7 @@ def test_without_one_member_the_rest_is_told_as_before(left_out: str, state: str
 @pytest.mark.parametrize("name", MEMBERS)
 def test_one_member_alone_is_enough(name: str) -> None:
     with members(lambda module: module == name):
-        assert registry.resources() == every_resource()[name]
+        assert keys(registry.resources()) == keys(every_resource()[name])
         for state in STATES:
             found = told(objects_of(state))
             pods = len(captured(CAPTURES / f"{state}.json", POD))

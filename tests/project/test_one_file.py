@@ -18,9 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TOY_KIND = '''
 """Toys: a kind with a number of pods and nothing else."""
 
-from gangboard.decode.wire import Wire, WireMeta, read_meta
+from gangboard.decode.wire import Wire, WireMeta
 from gangboard.domain.owner import Owner
-from gangboard.domain.api_resource import Resource
 from gangboard.plugins.owner_kind import OwnerKind
 
 
@@ -37,15 +36,17 @@ class ToyWire(Wire):
     spec: ToySpec
 
 
-def build(wire: ToyWire, version: str) -> Owner:
-    """Return the toy as an owner."""
-    return Owner(read_meta(wire.metadata, "toys.example", "Toy", version), desired=wire.spec.pods)
+class Toy(OwnerKind):
+    """A toy."""
 
+    group = "toys.example"
+    kind = "Toy"
+    versions = ("v1",)
+    wire = ToyWire
 
-OWNER = OwnerKind(
-    resource=Resource("toys.example", "toys", "Toy", ("v1",), ToyWire, Owner, build),
-    label="Toy",
-)
+    def build(self, wire: ToyWire, version: str) -> Owner:
+        """Return the toy as an owner."""
+        return Owner(self.read_meta(wire, version), desired=wire.spec.pods)
 '''
 
 TOY_RULE = '''

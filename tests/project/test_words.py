@@ -31,10 +31,10 @@ SHARED_KINDS = {"Job": "batch", "StatefulSet": "apps", "Deployment": "apps"}
 CORE = ("apps", "batch", "scheduling.k8s.io")
 """API groups of Kubernetes itself, which shared code knows."""
 ALLOWED = {
-    ("gangboard/api/parameters.py", "such as `JobSet`"): "help: an example of a kind",
+    ("gangboard/pages/board/api.py", "such as `JobSet`"): "help: an example of a kind",
     ("gangboard/ops/management/commands/explain.py", "JobSet/llama-ft"): "help: an example",
-    ("gangboard/readmodels/explain.py", "JobSet/llama-ft"): "help: an example",
-    ("gangboard/readmodels/explain.py", "the JobSet, not its Jobs"): "help: an example",
+    ("gangboard/pages/gang/text_report.py", "JobSet/llama-ft"): "help: an example",
+    ("gangboard/pages/gang/text_report.py", "the JobSet, not its Jobs"): "help: an example",
     (
         "gangboard/domain/hold_manifest.py",
         "jobset.sigs.k8s.io/jobset-name",

@@ -16,8 +16,8 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.quota import Queue, QueueTree
 from gangboard.domain.verdict import Verdict
 from gangboard.facts.gang import NO_ROOM
-from gangboard.owners.job import OWNER as JOB
-from gangboard.owners.jobset import OWNER
+from gangboard.owners.job import Job
+from gangboard.owners.jobset import JobSet
 from gangboard.placement.usage import Usage
 from gangboard.polling.suspend_history import SuspendHistory
 from gangboard.queues.kueue import QUEUE
@@ -37,6 +37,10 @@ from tests.controlplane.queues import (
     wait_kueue_workload,
 )
 from tests.decode.reading import model
+from tests.kinds import registered
+
+JOB = registered(Job)
+OWNER = registered(JobSet)
 
 WORKLOADS, *_ = QUEUE.resources
 QUEUES = [one for one in QUEUE.resources if one.model is Queue]

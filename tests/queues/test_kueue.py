@@ -5,9 +5,11 @@ import pytest
 
 from gangboard.domain.queue import AssignedNodes, QueueEntry
 from gangboard.domain.quota import FlavorAmount
-from gangboard.owners import job, jobset
+from gangboard.owners.job import Job
+from gangboard.owners.jobset import JobSet
 from gangboard.queues.kueue import QUEUE
 from tests.decode.reading import Json, model, with_identity
+from tests.kinds import registered
 
 WORKLOADS, *_ = QUEUE.resources
 OWNER = {
@@ -34,7 +36,7 @@ def entry(obj: Json, version: str = "v1beta2") -> QueueEntry:
 
 
 def test_the_label_of_kueue_is_the_one_that_owners_read() -> None:
-    for owner in (job.OWNER, jobset.OWNER):
+    for owner in (registered(Job), registered(JobSet)):
         named = with_identity({"metadata": {"labels": {QUEUE.owner_label: "gpu-lq"}}})
         assert model(owner.resource, named).queue == "gpu-lq"
 

@@ -9,16 +9,19 @@ from datetime import UTC, datetime
 
 from gangboard.decode.pods import POD
 from gangboard.domain.verdict import Verdict
-from gangboard.owners.job import OWNER as JOB
+from gangboard.owners.job import Job
 from gangboard.polling.suspend_history import SuspendHistory
 from tests.controlplane.client import Client, wait
 from tests.controlplane.objects import JOBSET, JobOptions, job, jobset
 from tests.controlplane.queues import KUEUE, in_queue, local_queue
 from tests.decode.reading import model
+from tests.kinds import registered
 from tests.queues.never import CANNOT
 from tests.queues.places import WORKLOADS, Place, wait_gone
 from tests.queues.waiting import in_one_rack
 from tests.situations import Situation, check
+
+JOB = registered(Job)
 
 
 def test_pods_are_where_they_were_assigned(places: dict[str, Place]) -> None:

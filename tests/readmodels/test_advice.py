@@ -9,8 +9,9 @@ import pytest
 
 from gangboard.domain.advice import AdviceKind, AdvisedStep, Harm
 from gangboard.domain.objects import ObjectRef
+from gangboard.pages.gang.queries import gang_detail
+from gangboard.pages.gang.rows import GangDetail
 from gangboard.readmodels.advice import typical_text
-from gangboard.readmodels.gang_page import GangDetail, gang_detail
 from gangboard.readmodels.waits import TypicalWait
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import pack_advice

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from gangboard.domain.verdict import FitReason
+from gangboard.pages.gang.queries import gang_detail
+from gangboard.pages.gang.rows import GangDetail
 from gangboard.readmodels.fit import fit_shapes, fold_alike
-from gangboard.readmodels.gang_page import GangDetail, gang_detail
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster

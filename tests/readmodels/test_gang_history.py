@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.readmodels.gang_history import DeletedGang, find_deleted_gang
-from gangboard.readmodels.gang_page import GangDetail, gang_detail
+from gangboard.pages.gang.history import DeletedGang, find_deleted_gang
+from gangboard.pages.gang.queries import gang_detail
+from gangboard.pages.gang.rows import GangDetail
 from gangboard.readmodels.state_labels import face_of
 from gangboard.readmodels.verdict_spans import MOST_SPANS, SpanRow, make_strip
 from gangboard.readmodels.waits import TypicalWait

@@ -8,7 +8,8 @@ import pytest
 from gangboard.domain.group import GroupClaim
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, GangMode
-from gangboard.readmodels.gang_page import GangDetail, gang_detail
+from gangboard.pages.gang.queries import gang_detail
+from gangboard.pages.gang.rows import GangDetail
 from gangboard.readmodels.groups import GroupClaimRow
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
@@ -185,7 +186,7 @@ def test_only_its_own_events_newest_first(owner: Viewer, monkeypatch: pytest.Mon
     detail = read(owner, cluster, detail=Detail(members=members))
     assert [event.reason for event in detail.events] == ["Newer", "Older"]
     # However much else there is in its namespace.
-    monkeypatch.setattr("gangboard.readmodels.events.MOST_READ", 2)
+    monkeypatch.setattr("gangboard.pages.gang.events.MOST_READ", 2)
     for number in range(5):
         store(f"Foreign-{number}", f"somebody-{number}", 0)
     detail = read(owner, cluster, uid="1bb2", detail=Detail(members=members))
@@ -235,8 +236,8 @@ def test_of_a_very_large_gang_events_of_members_in_trouble_come_first(
             about=member.ref.uid,
             last_seen=NOW - timedelta(minutes=at),
         )
-    monkeypatch.setattr("gangboard.readmodels.events.BATCH", 2)
-    monkeypatch.setattr("gangboard.readmodels.events.MOST_READ", 3)
+    monkeypatch.setattr("gangboard.pages.gang.events.BATCH", 2)
+    monkeypatch.setattr("gangboard.pages.gang.events.MOST_READ", 3)
     detail = read(owner, cluster, detail=Detail(members=(*runs, *waits)))
     assert [event.reason for event in detail.events] == ["e0", "e3", "e4"]
 

@@ -7,15 +7,15 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence
+from gangboard.pages.board.queries import count_by_health
+from gangboard.pages.gang.queries import find_gangs_named
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import (
     CursorError,
     GangFilters,
     GangsPage,
-    find_gangs_named,
     list_gangs,
 )
-from gangboard.readmodels.tiles import count_by_health
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, Gang

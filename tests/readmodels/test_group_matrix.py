@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import JobState, MemberState
-from gangboard.readmodels.group_matrix import MatrixCell, group_matrix
+from gangboard.pages.gang.groups import MatrixCell, group_matrix
 from tests.factories import make_job, make_members
 
 NONE = MatrixCell(0, 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gangboard.readmodels.group_tree import as_tree
+from gangboard.pages.gang.groups import as_tree
 from gangboard.readmodels.groups import GroupOfGangRow
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from gangboard.domain.verdict import Scheduling
+from gangboard.pages.gang.queries import gang_detail
 from gangboard.pages.groups.queries import GroupFilters, GroupPage, group_detail, list_groups
 from gangboard.plugins import registry
 from gangboard.readmodels.freshness import read_freshness
-from gangboard.readmodels.gang_page import gang_detail
 from gangboard.readmodels.groups import groups_by_uid
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail

@@ -9,7 +9,7 @@ import pytest
 
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import NOT_STARTING, MemberState
-from gangboard.readmodels.job_scheduling import scheduled_alike
+from gangboard.pages.gang.groups import scheduled_alike
 from gangboard.readmodels.kubectl import KubectlPlace, member_command
 from gangboard.readmodels.members import EVERY, Branch, make_branches, member_row
 from tests.factories import NOW, make_members

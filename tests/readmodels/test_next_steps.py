@@ -10,10 +10,11 @@ from gangboard.domain.action import Verb
 from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence
-from gangboard.readmodels import next_steps
+from gangboard.pages.gang import next_steps
+from gangboard.pages.gang.next_steps import NextStep, make_steps_to_take
+from gangboard.pages.gang.queries import gang_detail
+from gangboard.pages.gang.rows import GangDetail
 from gangboard.readmodels.action_rows import OfferRow
-from gangboard.readmodels.gang_page import GangDetail, gang_detail
-from gangboard.readmodels.next_steps import NextStep, make_steps_to_take
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail, pack_advice
 from gangboard.store.models import Cluster, Gang

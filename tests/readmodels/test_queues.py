@@ -9,12 +9,12 @@ import pytest
 
 from gangboard.domain.queue import QueueCode, QueueMessage
 from gangboard.domain.quota import Flavor, FlavorAmount, QueueState
+from gangboard.pages.gang.queue_waits import QueueWait, read_waits
 from gangboard.pages.queues.queries import list_queues, queue_detail
 from gangboard.pages.queues.rows import QueuePage, QueueRow
 from gangboard.readmodels.cursors import CursorError
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.queue_visibility import serves_queues
-from gangboard.readmodels.queue_waits import QueueWait, read_waits
 from gangboard.readmodels.visible_queues import QueueFilters
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Gang

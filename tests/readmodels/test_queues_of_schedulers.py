@@ -11,11 +11,11 @@ import pytest
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Meta, ObjectRef
 from gangboard.domain.quota import Queue, QueueLevel, Quota, QuotaTerm
+from gangboard.pages.gang.queue_waits import queue_of_gang
 from gangboard.pages.queues.queries import list_queues, queue_detail
 from gangboard.pages.queues.quotas import quota_rows
 from gangboard.pages.queues.rows import QueueRow
 from gangboard.polling.rows import _queue_of_groups
-from gangboard.readmodels.queue_links import queue_of_gang
 from gangboard.readmodels.visible_queues import QueueFilters
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import unpack_detail

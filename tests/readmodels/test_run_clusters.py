@@ -9,8 +9,8 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from gangboard.domain.verdict import Evidence
-from gangboard.readmodels.gang_page import gang_detail
-from gangboard.readmodels.next_steps import TextPiece
+from gangboard.pages.gang.next_steps import TextPiece
+from gangboard.pages.gang.queries import gang_detail
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, Gang

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from gangboard.pages.gang.timeline import make_timeline
 from gangboard.readmodels.action_labels import action_face
 from gangboard.readmodels.action_rows import ActionRow
-from gangboard.readmodels.timeline import make_timeline
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

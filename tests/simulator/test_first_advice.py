@@ -8,7 +8,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from gangboard.domain.advice import Harm
-from gangboard.readmodels.gang_page import GangDetail, gang_detail
+from gangboard.pages.gang.queries import gang_detail
+from gangboard.pages.gang.rows import GangDetail
 from gangboard.store.access import viewer_of
 from gangboard.store.models import Cluster, Gang, Grant
 from simulator import fleet as fleets

@@ -37,7 +37,7 @@ def test_an_error_of_ours_has_the_policy_too(
     def fail(**_: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("gangboard.web.board.read_board", fail)
+    monkeypatch.setattr("gangboard.pages.board.views.read_board", fail)
     client = Client(raise_request_exception=False)
     client.force_login(owner.user)
     response = client.get("/")

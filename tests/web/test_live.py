@@ -316,7 +316,7 @@ def test_a_crash_while_reading_gives_the_place_back(
     def fail(**_: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("gangboard.web.board.read_board", fail)
+    monkeypatch.setattr("gangboard.pages.board.views.read_board", fail)
     with pytest.raises(RuntimeError):
         question.ask(owner.client)
     assert own_notifier.waiting == 0

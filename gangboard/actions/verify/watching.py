@@ -141,13 +141,7 @@ def _has_acted(execution: ActionExecution, raw: Json) -> bool:
         return True
     if patches.value_at(raw, patches.pointer_to(kind.suspend_field)) is not True:
         return True
-    status = raw.get("status") or {}
-    if kind.has_acted is not None:
-        return kind.has_acted(status)
-    wanted = kind.suspended_condition
-    return not wanted or any(
-        one["type"] == wanted and one["status"] == "True" for one in status.get("conditions") or ()
-    )
+    return kind.has_acted(raw.get("status") or {})
 
 
 def _kind_of(raw: Json) -> tuple[str, str]:

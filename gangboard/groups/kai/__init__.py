@@ -31,7 +31,6 @@ GROUPING = GroupingAPI(
             model=Group,
             build=build,
             needed=True,
-            decoder_version=5,
             fields=key_fields(WirePodGroup),
         ),
     ),

@@ -35,7 +35,6 @@ GROUPING = GroupingAPI(
             build=build,
             needed=True,
             fields=key_fields(WirePodGroup),
-            decoder_version=3,
         ),
     ),
     annotations={

@@ -16,7 +16,7 @@ from gangboard.facts.findings import still_starting, unit_finding
 from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import COUNT_GRACE, CREATION_GRACE, newest_creation
 from gangboard.facts.unit_counts import lacks_room
-from gangboard.owners.grove.lookup import (
+from gangboard.owners.grove.failures import (
     PODGANGS,
     clique_named,
     podgang_named,

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from gangboard.decode.jobs import requests_of, size_of
 from gangboard.decode.wire import or_one
-from gangboard.domain.blueprint import Blueprint
-from gangboard.domain.owner import Owner, PodRequests, Role
+from gangboard.domain.owner import Owner, Role
 from gangboard.facts.replicas import MOST_NAMED, name_replicas, replica_index
 from gangboard.owners.grove.wire import (
     GROUP,
@@ -53,21 +53,7 @@ def with_roles(owner: Owner, roles: Sequence[Role]) -> Owner:
     )
 
 
-def size_of(roles: Sequence[Role]) -> int:
-    """Return the pods of all replicas of these roles."""
-    return sum(role.replicas * role.pods for role in roles)
-
-
-def requests_of(roles: Sequence[Role]) -> tuple[PodRequests, ...]:
-    """Return what the pods of these roles ask for."""
-    return tuple(
-        PodRequests(role.replicas * role.pods, role.requests) for role in roles if role.pods
-    )
-
-
-def complete_scaling_group(
-    owner: Owner, made: Sequence[Owner], _blueprints: Sequence[Blueprint]
-) -> Owner:
+def complete_scaling_group(owner: Owner, made: Sequence[Owner]) -> Owner:
     """Return the scaling group with its PodCliques. A clique counts when a PodClique of it exists."""
     number, roles = int(owner.detail["replicas"]), _roles_by_name(made)
     there: dict[str, dict[str, Role]] = defaultdict(dict)
@@ -91,7 +77,7 @@ def complete_scaling_group(
     return with_roles(owner, tuple(roles.values()))
 
 
-def complete_set(owner: Owner, made: Sequence[Owner], _blueprints: Sequence[Blueprint]) -> Owner:
+def complete_set(owner: Owner, made: Sequence[Owner]) -> Owner:
     """Return the set with the existing PodCliques and those that its template asks for besides."""
     roles = _Expected(owner, made).roles()
     found = with_roles(owner, roles)

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
-from gangboard.decode.annotations import WireActed
-from gangboard.decode.fitting import key_fields
-from gangboard.decode.jobs import DEFAULT_GRACE, read_manager
-from gangboard.decode.managers import last_writer
-from gangboard.decode.owner_meta import labels_as
+from gangboard.decode.jobs import DEFAULT_GRACE, shared_text, size_of
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
-from gangboard.decode.wire import read_conditions, read_meta, read_time
-from gangboard.domain.api_resource import Resource
+from gangboard.decode.wire import read_conditions
 from gangboard.domain.objects import Condition, find_condition, resumed_at
 from gangboard.domain.owner import (
     Dependency,
@@ -27,21 +21,24 @@ from gangboard.domain.owner import (
     finish_by,
 )
 from gangboard.domain.traits import KindTraits
-from gangboard.owners.jobset.conduct import CONDUCT, tries_again
+from gangboard.owners.jobset.conduct import JobSetConduct
 from gangboard.owners.jobset.gangs import with_gang_requests
-from gangboard.owners.jobset.policies import POLICIES, Policies, written
+from gangboard.owners.jobset.policies import (
+    POLICIES,
+    Policies,
+    policies_of,
+    read_policies,
+    written,
+)
 from gangboard.owners.jobset.wire import (
     WireJobSet,
-    WireJobSetLabels,
     WireJobSetSpec,
     WireJobSetStatus,
     child_name,
     read_independent_claim,
-    read_policies,
 )
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
-_OWN_MANAGERS = ("jobset.sigs.k8s.io/jobset-controller",)
 _ENDS = {"Failed": Outcome.FAILED, "Completed": Outcome.SUCCEEDED}
 # More child Jobs of one JobSet than a control plane can carry; names beyond are not made up.
 MAX_CHILDREN = 5_000
@@ -49,47 +46,107 @@ MAX_CHILDREN = 5_000
 _UNCOUNTED = "AndIgnoreMaxRestarts"
 
 
-def _build(wire: WireJobSet, version: str) -> Owner:
-    labels = labels_as(wire.metadata, WireJobSetLabels)
-    annotations: WireActed = wire.metadata.annotations or WireActed()
-    spec, status = wire.spec or WireJobSetSpec(), wire.status or WireJobSetStatus()
-    conditions = read_conditions(status.conditions)
-    faults: list[str] = []
-    gang_request, roles = with_gang_requests(
-        _roles(wire.metadata.name, spec, status, faults), spec.scheduling, spec.gang_policy
+class JobSet(OwnerKind):
+    """A JobSet."""
+
+    group = "jobset.x-k8s.io"
+    kind = "JobSet"
+    versions = ("v1alpha2",)
+    wire = WireJobSet
+    notes = KindNotes(
+        gang="the JobSet with its Jobs",
+        units=(
+            "PodGroups: one for all, one per ReplicatedJob, one per Job or others; else each Job"
+        ),
+        queues="Kueue",
+        limits=(
+            "it resumes a Job that is suspended alone and not held. No release has gang modes of its own; "
+            "`spec.scheduling` and the draft `spec.gangPolicy` are read where a CRD serves them, and "
+            "told beside what is there"
+        ),
+        tested="JobSet 0.12 on 1.35, 1.36 and 1.37",
     )
-    jobs = [replicated.job for replicated in spec.replicated_jobs or ()]
-    restarting = find_condition(conditions, "RestartingJobSet")
-    policies = read_policies(wire.metadata.name, spec)
-    suspend_set_by, set_at = last_writer(wire.metadata.managed_fields, "/spec/suspend")
-    owner = Owner(
-        meta=read_meta(wire.metadata, "jobset.x-k8s.io", "JobSet", version),
-        suspended=bool(spec.suspend),
-        suspend_set_by=suspend_set_by,
-        suspend_set_at=read_time(set_at),
-        desired=sum(role.replicas * role.pods for role in roles),
-        roles=roles,
-        pod_requests=tuple(PodRequests(role.replicas * role.pods, role.requests) for role in roles),
-        finish=_finish(conditions, status),
-        conditions=conditions,
-        restarts=status.restarts or 0,
-        max_restarts=(spec.failure_policy.max_restarts or 0) if spec.failure_policy else None,
-        counted_restarts=_counted_restarts(status, policies),
-        restarting=restarting is not None and restarting.is_true,
-        job_restarts=dict(_job_restarts(wire.metadata.name, status)),
-        queue=labels.queue or "",
-        managed_by=read_manager(spec.managed_by, _OWN_MANAGERS),
-        reported=_reported(roles),
-        gang_request=gang_request,
-        group_name=_only(role.group_name for role in roles),
-        priority_class=_only(job.pod.priority_class_name or "" for job in jobs),
-        resumed_at=resumed_at(conditions),
-        detail={POLICIES: written(policies)},
-        independent_claim=read_independent_claim(wire),
-        last_action=annotations.last_action,
-        grace_seconds=max((job.grace_seconds for job in jobs), default=DEFAULT_GRACE),
+    traits = KindTraits(
+        controller="the JobSet controller",
+        role="ReplicatedJob",
+        parts="replicatedJobs",
+        ends_pods=True,
+        # constants.go of v0.12.0.
+        jobs_refused=frozenset(
+            {"JobCreationFailed", "HeadlessServiceCreationFailed", "PVCCreationFailed"}
+        ),
+        # For pods in a Job that has a topology domain for itself: the webhook for changes gives them no selector
+        # then, and the other one misses it (pod_webhook.go of v0.12.0; the second text was seen on 1.37.0).
+        follower_refusals=(
+            "expected, transient error",
+            "follower pod node selector for topology domain not found",
+            "follower pod node selector not set",
+        ),
+        disruptions={"ExclusivePlacementViolation": "removed by JobSet for exclusive placement"},
     )
-    return deliver(owner, faults)
+    own_managers = ("jobset.sigs.k8s.io/jobset-controller",)
+    makes = (("batch", "Job"),)
+    child_label = "jobset.sigs.k8s.io/jobset-name"
+    levers = ("suspend",)
+    suspended_condition = "Suspended"
+    child_levers = ("native", "hold", "parallelism")
+    conduct = JobSetConduct()
+
+    def build(self, wire: WireJobSet, version: str) -> Owner:
+        """Return the JobSet with a role for each ReplicatedJob."""
+        spec, status = wire.spec or WireJobSetSpec(), wire.status or WireJobSetStatus()
+        conditions = read_conditions(status.conditions)
+        faults: list[str] = []
+        gang_request, roles = with_gang_requests(
+            _roles(wire.metadata.name, spec, status, faults), spec.scheduling, spec.gang_policy
+        )
+        jobs = [replicated.job for replicated in spec.replicated_jobs or ()]
+        restarting = find_condition(conditions, "RestartingJobSet")
+        policies = read_policies(wire.metadata.name, spec)
+        owner = Owner(
+            meta=self.read_meta(wire, version),
+            **self.read_control(wire, spec.managed_by),
+            suspended=bool(spec.suspend),
+            desired=size_of(roles),
+            roles=roles,
+            pod_requests=tuple(
+                PodRequests(role.replicas * role.pods, role.requests) for role in roles
+            ),
+            finish=_finish(conditions, status),
+            conditions=conditions,
+            restarts=status.restarts or 0,
+            max_restarts=(spec.failure_policy.max_restarts or 0) if spec.failure_policy else None,
+            counted_restarts=_counted_restarts(status, policies),
+            restarting=restarting is not None and restarting.is_true,
+            job_restarts=dict(_job_restarts(wire.metadata.name, status)),
+            reported=_reported(roles),
+            gang_request=gang_request,
+            group_name=shared_text(role.group_name for role in roles),
+            priority_class=shared_text(job.pod.priority_class_name or "" for job in jobs),
+            resumed_at=resumed_at(conditions),
+            detail={POLICIES: written(policies)},
+            independent_claim=read_independent_claim(wire),
+            grace_seconds=max((job.grace_seconds for job in jobs), default=DEFAULT_GRACE),
+        )
+        return deliver(owner, faults)
+
+    def tries_again(self, owner: Owner) -> bool:
+        """Return whether it replaces Jobs that fail: it restarts all of them or one."""
+        policies = policies_of(owner)
+        rules = policies.failure_rules if policies is not None else ()
+        if any(rule.action != "FailJobSet" for rule in rules):
+            return True
+        return owner.max_restarts is not None and owner.counted_restarts < owner.max_restarts
+
+    def is_current(self, owner: Owner, child: Owner) -> bool:
+        """Return whether JobSet counts a child Job: its attempts are not behind (getChildJobs, v0.12).
+
+        A child without a readable attempt counts: to hide it would be a guess. A child that is ahead was made
+        for a restart that the status does not show yet.
+        """
+        attempt, _, job_attempt = child.attempt.partition(".")
+        target = owner.job_restarts.get(child.meta.ref.name, 0)
+        return not _is_behind(attempt, owner.restarts) and not _is_behind(job_attempt, target)
 
 
 def _reported(roles: tuple[Role, ...]) -> Reported | None:
@@ -182,79 +239,5 @@ def _job_restarts(jobset: str, status: WireJobSetStatus) -> Iterator[tuple[str, 
                 yield child_name(jobset, role.name, index), restarts
 
 
-def _only(names: Any) -> str:
-    """Return the name when all say the same one, else empty text."""
-    found = set(names)
-    return found.pop() if len(found) == 1 else ""
-
-
-def is_current(owner: Owner, child: Owner) -> bool:
-    """Whether JobSet counts a child Job: its attempts are not behind (getChildJobs, v0.12).
-
-    A child without a readable attempt is counted: to hide it would be a guess. One that is ahead
-    was made for a restart whose JobSet status has not been seen yet.
-    """
-    attempt, _, job_attempt = child.attempt.partition(".")
-    target = owner.job_restarts.get(child.meta.ref.name, 0)
-    return not _is_behind(attempt, owner.restarts) and not _is_behind(job_attempt, target)
-
-
 def _is_behind(attempt: str, target: int) -> bool:
     return attempt.isdecimal() and len(attempt) <= 10 and int(attempt) < target
-
-
-OWNER = OwnerKind(
-    resource=Resource(
-        group="jobset.x-k8s.io",
-        plural="jobsets",
-        kind="JobSet",
-        versions=("v1alpha2",),
-        wire=WireJobSet,
-        model=Owner,
-        build=_build,
-        needed=True,
-        decoder_version=9,
-        fields=key_fields(WireJobSet),
-    ),
-    label="JobSet",
-    notes=KindNotes(
-        gang="the JobSet with its Jobs",
-        units=(
-            "PodGroups: one for all, one per ReplicatedJob, one per Job or others; else each Job"
-        ),
-        queues="Kueue",
-        limits=(
-            "it resumes a Job that is suspended alone and not held. No release has gang modes of its own; "
-            "`spec.scheduling` and the draft `spec.gangPolicy` are read where a CRD serves them, and "
-            "told beside what is there"
-        ),
-        tested="JobSet 0.12 on 1.35, 1.36 and 1.37",
-    ),
-    own_managers=_OWN_MANAGERS,
-    makes=(("batch", "Job"),),
-    levers=("suspend",),
-    suspended_condition="Suspended",
-    child_levers=("native", "hold", "parallelism"),
-    conduct=CONDUCT,
-    traits=KindTraits(
-        controller="the JobSet controller",
-        role="ReplicatedJob",
-        parts="replicatedJobs",
-        ends_pods=True,
-        # constants.go of v0.12.0.
-        jobs_refused=frozenset(
-            {"JobCreationFailed", "HeadlessServiceCreationFailed", "PVCCreationFailed"}
-        ),
-        # Of pods in a Job that has a topology domain for itself: the webhook for changes gives them no selector
-        # then, and the other one misses it (pod_webhook.go of v0.12.0; the second text was seen on 1.37.0).
-        follower_refusals=(
-            "expected, transient error",
-            "follower pod node selector for topology domain not found",
-            "follower pod node selector not set",
-        ),
-        disruptions={"ExclusivePlacementViolation": "removed by JobSet for exclusive placement"},
-    ),
-    tries_again=tries_again,
-    child_label="jobset.sigs.k8s.io/jobset-name",
-    current=is_current,
-)

@@ -28,29 +28,45 @@ def _policies(gang: GangIndex) -> Policies | None:
     return next((one for one in found if one is not None), None)
 
 
-def _undone_when(gang: GangIndex) -> str:
-    """Return when it undoes a bare suspend of a Job: after 72 to 95 ms, or as its pods are gone (observed)."""
-    policies = _policies(gang)
-    return "once its pods are gone" if policies and policies.in_order else "within a second"
+class JobSetConduct(JobConduct):
+    """Restarts, failures and completion of a JobSet, by its policies."""
 
+    manager = "jobset"
 
-def tries_again(jobset: Owner) -> bool:
-    """Whether it makes Jobs that fail anew: it restarts, all of them or one."""
-    policies = policies_of(jobset)
-    rules = policies.failure_rules if policies is not None else ()
-    if any(rule.action != "FailJobSet" for rule in rules):
-        return True
-    return jobset.max_restarts is not None and jobset.counted_restarts < jobset.max_restarts
+    def undone_when(self, gang: GangIndex) -> str:
+        """Return when it undoes a bare suspend of a Job: after 72 to 95 ms, or as its pods are gone (observed)."""
+        policies = _policies(gang)
+        return "once its pods are gone" if policies and policies.in_order else "within a second"
+
+    def outcome(self, gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
+        """Return whether the JobSet can complete while these Jobs are stopped, and what that does to them."""
+        policies = _policies(gang)
+        return _outcome(gang, jobs, lever, policies) if policies is not None else ()
+
+    def reactions(
+        self, gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str]
+    ) -> tuple[str, ...]:
+        """Return what a failure of another Job does to this one; a suspended Job does not fail.
+
+        Jobs that are stopped with it do not fail either.
+        """
+        policies = _policies(gang)
+        if policies is None or not gang.unfinished_beside(job, chosen):
+            return ()
+        return _after_a_failure(gang, job, lever, chosen, policies)
+
+    def warnings(
+        self, gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str]
+    ) -> tuple[str, ...]:
+        """Return what stops working without this Job: the coordinator's address, a restart in place."""
+        texts = _coordinator(gang, job, lever.state), _in_place(gang, job, lever.state, chosen)
+        return tuple(text for text in texts if text)
 
 
 # When it completes
 
 
-def _outcome(gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
-    """Say whether the JobSet can complete meanwhile, and what that does to them."""
-    policies = _policies(gang)
-    if policies is None:
-        return ()
+def _outcome(gang: GangIndex, jobs: Jobs, lever: Lever, policies: Policies) -> tuple[str, ...]:
     name, targets = gang.name, policies.success_roles
     mine = sum(not targets or job.role_name in targets for job in jobs)
     any_one = policies.success_operator == "Any"
@@ -95,16 +111,9 @@ def _lost(jobs: Jobs) -> str:
 # When another Job fails
 
 
-def _reactions(
-    gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str]
+def _after_a_failure(
+    gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str], policies: Policies
 ) -> tuple[str, ...]:
-    """Say what a failure of another Job does to this one; suspending is no failure itself.
-
-    Jobs that are stopped with it do not fail either.
-    """
-    policies = _policies(gang)
-    if policies is None or not gang.unfinished_beside(job, chosen):
-        return ()
     owner, name = gang.owner, gang.name
     if owner.max_restarts is None:
         return (
@@ -169,11 +178,6 @@ def _act(gang: GangIndex, job: Owner, lever: Lever, action: str) -> str:
 # What to think about before
 
 
-def _warnings(gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str]) -> tuple[str, ...]:
-    found = (_coordinator(gang, job, lever.state), _in_place(gang, job, lever.state, chosen))
-    return tuple(text for text in found if text)
-
-
 def _coordinator(gang: GangIndex, job: Owner, state: str) -> str:
     policies = _policies(gang)
     if policies is None or policies.coordinator != job.meta.ref.name:
@@ -196,12 +200,3 @@ def _in_place(gang: GangIndex, job: Owner, state: str, chosen: frozenset[str]) -
         f"{gang.owner.desired} pods are there, which they are not while {label(job.meta.ref)} is "
         f"{state}."
     )
-
-
-CONDUCT = JobConduct(
-    manager="jobset",
-    undone_when=_undone_when,
-    reactions=_reactions,
-    outcome=_outcome,
-    warnings=_warnings,
-)

@@ -9,8 +9,15 @@ from dataclasses import dataclass
 
 import msgspec
 
+from gangboard.decode.wire import read_text
 from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.owner import Owner
+from gangboard.owners.jobset.wire import (
+    WireFailureRule,
+    WireJobSetSpec,
+    WireSuccessPolicy,
+    child_name,
+)
 
 POLICIES = "policies"
 """Where they stand in `Owner.detail`."""
@@ -44,6 +51,41 @@ class Policies:
     """Name of the child Job that the coordinator's address points at, or empty."""
     ttl_seconds: int | None = None
     """`ttlSecondsAfterFinished`."""
+
+
+def read_policies(jobset: str, spec: WireJobSetSpec) -> Policies:
+    """Return the policies of the JobSet of that name.
+
+    Where the webhook or the CRD of JobSet v0.12 fills something in, so does this: a JobSet that was
+    made without them must not look as if it had no policy.
+    """
+    success = spec.success_policy or WireSuccessPolicy()
+    failure = spec.failure_policy
+    coordinator = spec.coordinator
+    return Policies(
+        success_operator=success.operator or "All",
+        success_roles=_texts(success.target_replicated_jobs),
+        failure_rules=tuple(map(_rule, (failure.rules if failure else None) or ())),
+        restart_strategy=(failure.restart_strategy or "Recreate") if failure else "",
+        in_order=spec.in_order,
+        coordinator=child_name(jobset, coordinator.replicated_job, coordinator.job_index or 0)
+        if coordinator is not None and coordinator.replicated_job
+        else "",
+        ttl_seconds=spec.ttl_seconds_after_finished,
+    )
+
+
+def _rule(rule: WireFailureRule) -> FailureRule:
+    return FailureRule(
+        action=rule.action or "",
+        reasons=_texts(rule.on_job_failure_reasons),
+        roles=_texts(rule.target_replicated_jobs),
+        patterns=_texts(rule.on_job_failure_message_patterns),
+    )
+
+
+def _texts(found: list[str] | None) -> tuple[str, ...]:
+    return tuple(map(read_text, found or ()))
 
 
 def written(policies: Policies) -> str:

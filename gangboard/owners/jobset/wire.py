@@ -1,4 +1,4 @@
-"""JobSets on the wire (jobset.x-k8s.io/v1alpha2, JobSet v0.4 to v0.12), and their own policies.
+"""JobSets on the wire (jobset.x-k8s.io/v1alpha2, JobSet v0.4 to v0.12).
 
 What no release has is read all the same where a proposal names it: an unknown field costs nothing.
 """
@@ -11,18 +11,11 @@ from gangboard.decode.annotations import WireActed
 from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import WireJobSpec
 from gangboard.decode.owner_meta import WireOwnerMeta
-from gangboard.decode.wire import Int32, Name, Wire, WireCondition, or_one, read_text
+from gangboard.decode.wire import Int32, Name, Wire, WireCondition, or_one
 from gangboard.owners.jobset.gangs import WireGangPolicy, WireJobSetScheduling
-from gangboard.owners.jobset.policies import FailureRule, Policies
 
 _MODE = "jobset.sigs.k8s.io/reconciliation-mode"
 _SKIP = "jobset.sigs.k8s.io/skip-suspend-reconciliation"
-
-
-class WireJobSetLabels(Wire):
-    """The labels that are read."""
-
-    queue: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/queue-name")
 
 
 class WireJobSetAnnotations(WireActed):
@@ -66,12 +59,16 @@ class WireReplicatedJob(Wire):
         return or_one(self.replicas)
 
 
-class _WireSuccessPolicy(Wire):
+class WireSuccessPolicy(Wire):
+    """`spec.successPolicy`."""
+
     operator: str | None = None
     target_replicated_jobs: list[str] | None = None
 
 
-class _WireFailureRule(Wire):
+class WireFailureRule(Wire):
+    """One rule of `spec.failurePolicy`."""
+
     action: str | None = None
     on_job_failure_reasons: list[str] | None = None
     on_job_failure_message_patterns: list[str] | None = None
@@ -81,7 +78,7 @@ class _WireFailureRule(Wire):
 class _WireFailurePolicy(Wire):
     max_restarts: Int32 | None = None
     restart_strategy: str | None = None
-    rules: list[_WireFailureRule] | None = None
+    rules: list[WireFailureRule] | None = None
 
 
 class _WireStartupPolicy(Wire):
@@ -102,7 +99,7 @@ class WireJobSetSpec(Wire):
 
     suspend: bool | None = None
     replicated_jobs: list[WireReplicatedJob] | None = None
-    success_policy: _WireSuccessPolicy | None = None
+    success_policy: WireSuccessPolicy | None = None
     failure_policy: _WireFailurePolicy | None = None
     startup_policy: _WireStartupPolicy | None = None
     coordinator: _WireCoordinator | None = None
@@ -150,41 +147,6 @@ class WireJobSet(Wire):
 def child_name(jobset: str, role: str, index: int) -> str:
     """Return the name of a child Job (JobSet's placement.GenJobName)."""
     return f"{jobset}-{role}-{index}"
-
-
-def read_policies(jobset: str, spec: WireJobSetSpec) -> Policies:
-    """Return what the JobSet of that name does with its child Jobs by itself.
-
-    Where the webhook or the CRD of JobSet v0.12 fills something in, so does this: a JobSet that was
-    made without them must not look as if it had no policy.
-    """
-    success = spec.success_policy or _WireSuccessPolicy()
-    failure = spec.failure_policy
-    coordinator = spec.coordinator
-    return Policies(
-        success_operator=success.operator or "All",
-        success_roles=_texts(success.target_replicated_jobs),
-        failure_rules=tuple(map(_rule, (failure.rules if failure else None) or ())),
-        restart_strategy=(failure.restart_strategy or "Recreate") if failure else "",
-        in_order=spec.in_order,
-        coordinator=child_name(jobset, coordinator.replicated_job, coordinator.job_index or 0)
-        if coordinator is not None and coordinator.replicated_job
-        else "",
-        ttl_seconds=spec.ttl_seconds_after_finished,
-    )
-
-
-def _rule(rule: _WireFailureRule) -> FailureRule:
-    return FailureRule(
-        action=rule.action or "",
-        reasons=_texts(rule.on_job_failure_reasons),
-        roles=_texts(rule.target_replicated_jobs),
-        patterns=_texts(rule.on_job_failure_message_patterns),
-    )
-
-
-def _texts(found: list[str] | None) -> tuple[str, ...]:
-    return tuple(map(read_text, found or ()))
 
 
 def read_independent_claim(wire: WireJobSet) -> str:

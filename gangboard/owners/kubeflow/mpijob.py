@@ -3,6 +3,10 @@
 Versions v2beta1 (MPI operator) and v1 (training operator) are one resource, and a cluster serves either. In
 v2beta1 the launcher is a Job and the workers are pods of the MPIJob (seen with mpi-operator 0.8.0,
 real-owners-2.md §1); in v1 all are pods of it.
+
+A launcher that waits for workers is a symptom. mpirun ends with an error if it cannot reach a worker, and is started
+again; so a launcher that fails while workers are missing tells only of these. A worker that failed is counted, and made
+anew only once somebody has deleted its pod (getOrCreateWorker of mpi-operator 0.8.0; made anew 40 ms after that, seen).
 """
 
 from __future__ import annotations
@@ -11,11 +15,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gangboard.domain.action import Verb
+from gangboard.domain.advice import AdviceKind, AdvisedStep
+from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Dependency, Finish, Owner, Role
+from gangboard.domain.pod import Pod
+from gangboard.domain.shell import command
+from gangboard.domain.text import all_of, count, is_or_are, label, names
 from gangboard.domain.traits import KindTraits
-from gangboard.owners.kubeflow import launching, training
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.lost_members import how_many_run
+from gangboard.facts.unit_counts import is_full
+from gangboard.owners.kubeflow.training import QUORUM_FIELD, TrainingJob, role_of
 from gangboard.owners.kubeflow.wire import (
-    JOB_NAME,
     LAUNCHER,
     OPERATOR,
     WORKER,
@@ -23,32 +36,18 @@ from gangboard.owners.kubeflow.wire import (
     WireTrainingSpec,
     WireTrainingStatus,
 )
-from gangboard.plugins.owner_kind import KindNotes, OwnerKind
+from gangboard.plugins.owner_kind import KindNotes
+from gangboard.plugins.rule import UnitRule
 from gangboard.policy.phrases import pods_deleted, pods_made
 
-_KIND = "MPIJob"
 _JOBS, _PODS = "v2beta1", "v1"
 """The version whose launcher is a Job, as in any later one, and that whose launcher is a pod."""
 _WAITS = "WaitForWorkersReady"
 _SLOTS = "slots"  # in `detail`
-_NOT_MADE = {"ValidationError": "Found validation errors: ", "ErrResourceExists": ""}
-
-
-def _build(wire: WireTrainingJob, version: str) -> Owner:
-    spec = wire.spec or WireTrainingSpec()
-    # Where it does not say how many workers, the MPI operator makes none.
-    owner = training.build(wire, version, kind=_KIND, unsaid_workers=1 if version == _PODS else 0)
-    if spec.slots_per_worker is not None:
-        owner = replace(owner, detail={**owner.detail, _SLOTS: str(spec.slots_per_worker)})
-    if version == _PODS:
-        return owner
-    status = wire.status or WireTrainingStatus()
-    waits = spec.launcher_creation_policy == _WAITS
-    return replace(
-        owner,
-        roles=tuple(_role(owner, role, status, waits=waits) for role in owner.roles),
-        finish=_finish(owner.finish, status),
-    )
+MOST_IN_COMMAND = 50
+"""Pods that one command names."""
+EVICTED = "MPIJobEvicted"
+"""Reason of the condition by which the MPI operator tells of workers that were evicted."""
 
 
 def _role(owner: Owner, role: Role, status: WireTrainingStatus, *, waits: bool) -> Role:
@@ -65,30 +64,131 @@ def _finish(finish: Finish | None, status: WireTrainingStatus) -> Finish | None:
     """Return the end. That workers were evicted is none: launcher and other workers run on."""
     if finish is None:
         return None
-    if finish.reason == launching.EVICTED and status.completion_time is None:
+    if finish.reason == EVICTED and status.completion_time is None:
         return None
     # The reason of the last failed pod is put behind a slash, mostly an empty one.
     return replace(finish, reason=finish.reason.rstrip("/"))
 
 
-def _facts(owner: Owner) -> Mapping[str, str]:
-    return {"Slots per worker": owner.detail[_SLOTS]} if _SLOTS in owner.detail else {}
+def find_not_made(unit: Unit) -> Finding | None:
+    """Return a finding while the Job of the launcher is not made because workers are not ready."""
+    if not _is_launcher(unit) or not unit.missing_jobs:
+        return None
+    if not any(role.depends_on for role in unit.roles):
+        return None
+    return _waiting(unit, LAUNCHER_NOT_MADE, f"Job {unit.missing_jobs[0]} is not made before")
 
 
-def _reactions(owner: Owner, _target: Owner, verb: Verb) -> tuple[str, ...]:
-    """Say what the MPI operator does (real-owners-2.md §1.2 and 4)."""
-    if verb is Verb.RESUME:
-        return (pods_made(owner.desired),)
-    return (
-        pods_deleted(None, owner.grace_seconds),
-        "Its launcher Job stays, suspended, and starts from the beginning when it is resumed.",
+def find_waiting(unit: Unit) -> Finding | None:
+    """Return a finding while the launcher has its place, is not up, and workers are not ready."""
+    if not _is_launcher(unit) or unit.missing_jobs or unit.unplaced or is_full(unit):
+        return None
+    again = sum(one.restarts for pod in unit.pods for one in pod.containers)
+    again += sum(job.retries for job in unit.jobs)
+    ended = f" It has failed {count(again, 'time')}." if again else ""
+    return _waiting(unit, WAITING, "The launcher can start nothing before", ended)
+
+
+def _is_launcher(unit: Unit) -> bool:
+    return {role.name for role in unit.roles} == {LAUNCHER}
+
+
+def _waiting(unit: Unit, rule: UnitRule, what: str, more: str = "") -> Finding | None:
+    wanted = sum(role.pods for role in unit.owner.roles if role.name == WORKER)
+    ready = sum(pod.is_ready for pod in _workers(unit.facts.pods))
+    if ready >= wanted:
+        return None
+    workers = f"{all_of(wanted, 'worker')} are" if wanted > 1 else "its worker is"
+    return unit_finding(
+        rule,
+        unit,
+        f"{what} {workers} ready: {ready} {is_or_are(ready)}.{more}",
+        evidence=(
+            Evidence("workers ready", f"{ready} of {wanted}", unit.owner.meta.ref),
+            *(Evidence("restarts", str(job.retries), job.meta.ref) for job in unit.jobs),
+        ),
+        symptom=True,
     )
 
 
-OWNER = OwnerKind(
-    resource=training.resource(_KIND, (_JOBS, _PODS), _build),
-    label=_KIND,
-    notes=KindNotes(
+def find_failed_workers(unit: Unit) -> Finding | None:
+    """Return a finding while pods of workers have failed and nobody has deleted them."""
+    failed = [
+        pod for pod in _workers(unit.pods) if pod.phase == "Failed" and not pod.is_terminating
+    ]
+    # The training operator, whose launcher is no Job, acts on such pods by itself.
+    by_job = any(role.child_names for role in unit.owner.roles)
+    if not failed or not by_job or unit.owner.suspended:
+        return None
+    reasons = sorted({pod.reason for pod in failed} - {""})
+    why = f" ({names(reasons)})" if reasons else ""
+    they, them = ("it comes", "its pod is") if len(failed) == 1 else ("they come", "their pods are")
+    listed = names(pod.meta.ref.name for pod in failed)
+    runs = any(pod.is_ready for pod in unit.facts.pods)
+    return unit_finding(
+        FAILED,
+        unit,
+        f"{how_many_run(unit)}: {listed} failed{why}, and {they} back only when {them} deleted.",
+        health=None if runs else Health.BLOCKED,
+        advice=(_delete(failed),),
+        evidence=tuple(
+            Evidence("failed pod", f"{pod.reason}: {pod.message}".strip(": "), pod.meta.ref)
+            for pod in failed[:3]
+        ),
+    )
+
+
+def _delete(failed: list[Pod]) -> AdvisedStep:
+    """Return how these pods are made anew, with the command if it is short and its names are safe in a shell."""
+    ref = failed[0].meta.ref
+    listed = [pod.meta.ref.name for pod in failed]
+    words: tuple[str, ...] = ()
+    if len(listed) <= MOST_IN_COMMAND:
+        words = command(f"kubectl delete pod -n {{}}{' {}' * len(listed)}", ref.namespace, *listed)
+    text = "Have them re-created."
+    if not words:
+        text = f"Delete the pods of the workers that failed, such as {label(ref)}."
+    return AdvisedStep(text, AdviceKind.REPLACE_PODS, words)
+
+
+def _workers(pods: tuple[Pod, ...]) -> list[Pod]:
+    return [pod for pod in pods if role_of(pod) == WORKER]
+
+
+LAUNCHER_NOT_MADE = UnitRule(
+    "dependency-waiting",
+    Stage.FORMATION,
+    "Waits for another part",
+    18,
+    find_not_made,
+    health=Health.WAITING,
+)
+WAITING = UnitRule(
+    "dependency-waiting",
+    Stage.START,
+    "Waits for another part",
+    5,
+    find_waiting,
+    health=Health.WAITING,
+)
+FAILED = UnitRule(
+    "lost-members",
+    Stage.RUN,
+    "Lost members",
+    15,
+    find_failed_workers,
+    overrides=True,
+    health=Health.DEGRADED,
+)
+RULES = LAUNCHER_NOT_MADE, WAITING, FAILED
+
+
+class MPIJob(TrainingJob):
+    """An MPIJob of either operator."""
+
+    kind = "MPIJob"
+    versions = (_JOBS, _PODS)
+    notes = KindNotes(
         gang="the MPIJob with the Job of its launcher and its pods",
         units="the PodGroup that its operator makes for it, else the launcher and the workers",
         queues="Kueue",
@@ -97,32 +197,56 @@ OWNER = OwnerKind(
             "its pod is deleted; `Failed` with MPIJobEvicted is no end. In v1 the launcher is a pod"
         ),
         tested="MPI operator 0.8 on 1.37; v1 by its public types",
-    ),
-    own_managers=training.OWN_MANAGERS,
-    managed_by_field=training.MANAGED_BY,
-    makes=(("batch", "Job"),),
-    levers=("suspend",),
-    no_child_lever="its launcher starts everything that runs on the workers",
-    suspend_field=training.SUSPEND,
-    suspend_map_missing=training.lacks_run_policy,
-    suspended_condition="Suspended",
-    child_label="app",
-    traits=KindTraits(
+    )
+    traits = KindTraits(
         controller="the MPI operator",
         ends_pods=True,
         resumes_jobs=True,
-        quorum_field=training.QUORUM_FIELD,
+        quorum_field=QUORUM_FIELD,
         pods_refused={
             "FailedCreatePod": ("Error creating: ",),
             "MPIJobFailed": ("worker pod created failed: ", "launcher pod created failed: "),
         },
-    ),
-    event_reasons=_NOT_MADE,
-    facts=_facts,
-    reactions=_reactions,
-    pod_label=JOB_NAME,
-    pod_marks={OPERATOR: ("mpi-operator", "mpijob-controller")},
-    role_of=training.role_of,
-    rules=launching.RULES,
-    evidence=training.evidence,
-)
+    )
+    makes = (("batch", "Job"),)
+    no_child_lever = "its launcher starts everything that runs on the workers"
+    child_label = "app"
+    pod_marks: Mapping[str, tuple[str, ...]] = {OPERATOR: ("mpi-operator", "mpijob-controller")}
+    event_reasons: Mapping[str, str] = {
+        "ValidationError": "Found validation errors: ",
+        "ErrResourceExists": "",
+    }
+    rules = RULES
+
+    def build(self, wire: WireTrainingJob, version: str) -> Owner:
+        """Return the MPIJob, with its launcher as a Job unless the version is v1."""
+        owner = super().build(wire, version)
+        spec = wire.spec or WireTrainingSpec()
+        if spec.slots_per_worker is not None:
+            owner = replace(owner, detail={**owner.detail, _SLOTS: str(spec.slots_per_worker)})
+        if version == _PODS:
+            return owner
+        status = wire.status or WireTrainingStatus()
+        waits = spec.launcher_creation_policy == _WAITS
+        return replace(
+            owner,
+            roles=tuple(_role(owner, role, status, waits=waits) for role in owner.roles),
+            finish=_finish(owner.finish, status),
+        )
+
+    def workers_unless_set(self, version: str) -> int:
+        """Return 0 for the MPI operator: without a number it makes no workers."""
+        return 1 if version == _PODS else 0
+
+    def facts(self, owner: Owner) -> Mapping[str, str]:
+        """Return the slots of a worker."""
+        return {"Slots per worker": owner.detail[_SLOTS]} if _SLOTS in owner.detail else {}
+
+    def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
+        """Return what the MPI operator does (real-owners-2.md §1.2 and 4)."""
+        if verb is Verb.RESUME:
+            return (pods_made(owner.desired),)
+        return (
+            pods_deleted(None, owner.grace_seconds),
+            "Its launcher Job stays, suspended, and starts from the beginning when it is resumed.",
+        )

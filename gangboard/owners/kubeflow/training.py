@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
-from gangboard.decode.fitting import key_fields
-from gangboard.decode.jobs import DEFAULT_GRACE, read_manager
-from gangboard.decode.managers import last_writer
+from gangboard.decode.jobs import DEFAULT_GRACE, requests_of, shared_text, size_of
 from gangboard.decode.minimums import set_minimum
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
-from gangboard.decode.wire import or_one, read_conditions, read_meta, read_time
+from gangboard.decode.wire import or_one, read_conditions, read_time
 from gangboard.domain.action import Verb
-from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import Condition, find_condition, first_true, resumed_at
 from gangboard.domain.owner import (
     Finish,
     GangRequest,
     Outcome,
     Owner,
-    PodRequests,
     Reported,
     Role,
     finish_by,
 )
 from gangboard.domain.pod import Pod
+from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.gang import Unit
 from gangboard.owners.kubeflow.wire import (
     GROUP,
+    JOB_NAME,
     JOB_ROLE,
+    OPERATOR,
     REPLICA_TYPE,
     WORKER,
     WireElasticPolicy,
@@ -41,57 +40,166 @@ from gangboard.owners.kubeflow.wire import (
     WireTrainingStatus,
     role_name,
 )
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 from gangboard.policy.phrases import pods_deleted, pods_made
 
-SUSPEND = ("spec", "runPolicy", "suspend")
-MANAGED_BY = ("spec", "runPolicy", "managedBy")
-
-OWN_MANAGERS = ("kubeflow.org/training-operator", "kubeflow.org/mpi-operator")
+QUORUM_FIELD = "schedulingPolicy.minAvailable"
+"""Both operators write it into the PodGroup of a job at each look, and the API server takes another number."""
 _ENDS = {"Succeeded": Outcome.SUCCEEDED, "Failed": Outcome.FAILED}
 _ELASTIC, _NO_RUN_POLICY = "elastic", "no run policy"  # in `detail`
+_FIRST = "PyTorchJob"
 _SAID = "Restarting", "Failed"
 """Types of the conditions that tell why members are missing."""
 
 
-def build(wire: WireTrainingJob, version: str, *, kind: str, unsaid_workers: int = 1) -> Owner:
-    """Return the owner of a job of any kind. Raises DecodeError.
+class TrainingJob(OwnerKind):
+    """What the kinds of kubeflow.org have in common."""
 
-    `unsaid_workers` is how many workers it has where its spec says no number.
-    """
-    spec, status = wire.spec or WireTrainingSpec(), wire.status or WireTrainingStatus()
-    policy = spec.run_policy or WireRunPolicy()
-    conditions = read_conditions(status.conditions)
-    suspend_set_by, set_at = last_writer(wire.metadata.managed_fields, f"/{'/'.join(SUSPEND)}")
-    roles, faults = _roles(spec, unsaid_workers)
-    size = sum(role.pods for role in roles)
-    owner = Owner(
-        meta=read_meta(wire.metadata, GROUP, kind, version),
-        suspended=bool(policy.suspend),
-        suspend_set_by=suspend_set_by,
-        suspend_set_at=read_time(set_at),
-        desired=size,
-        roles=roles,
-        pod_requests=tuple(PodRequests(role.pods, role.requests) for role in roles if role.pods),
-        finish=_finish(conditions),
-        conditions=conditions,
-        restarting=first_true(conditions, "Restarting") is not None,
-        queue=wire.queue,
-        managed_by=read_manager(policy.managed_by, OWN_MANAGERS),
-        gang_request=_gang_request(policy.scheduling_policy, size),
-        priority_class=_same(one.pod.priority_class_name or "" for one in spec.replicas.values()),
-        started_at=read_time(status.start_time),
-        resumed_at=resumed_at(conditions),
-        reported=_reported(size, status),
-        last_action=wire.last_action,
-        grace_seconds=max(
-            (one.pod.grace_seconds for one in spec.replicas.values()), default=DEFAULT_GRACE
-        ),
-        detail={
-            **_elastic(spec.elastic_policy),
-            **({_NO_RUN_POLICY: "yes"} if spec.run_policy is None else {}),
-        },
+    group = GROUP
+    versions = ("v1",)
+    wire = WireTrainingJob
+    traits = KindTraits(
+        ends_pods=True,
+        quorum_field=QUORUM_FIELD,
+        pods_refused={"FailedCreatePod": ("Error creating: ",)},
     )
-    return deliver(owner, faults)
+    own_managers = ("kubeflow.org/training-operator", "kubeflow.org/mpi-operator")
+    managed_by_field = ("spec", "runPolicy", "managedBy")
+    makes = ()
+    pod_label = JOB_NAME
+    levers = ("suspend",)
+    suspend_field = ("spec", "runPolicy", "suspend")
+    suspended_condition = "Suspended"
+
+    def build(self, wire: WireTrainingJob, version: str) -> Owner:
+        """Return the job with a role for each replica spec."""
+        spec, status = wire.spec or WireTrainingSpec(), wire.status or WireTrainingStatus()
+        policy = spec.run_policy or WireRunPolicy()
+        conditions = read_conditions(status.conditions)
+        roles, faults = _roles(spec, self.workers_unless_set(version))
+        pods = [replicas.pod for replicas in spec.replicas.values()]
+        owner = Owner(
+            meta=self.read_meta(wire, version),
+            **self.read_control(wire, policy.managed_by),
+            suspended=bool(policy.suspend),
+            desired=size_of(roles),
+            roles=roles,
+            pod_requests=requests_of(roles),
+            finish=_finish(conditions),
+            conditions=conditions,
+            restarting=first_true(conditions, "Restarting") is not None,
+            gang_request=_gang_request(policy.scheduling_policy, size_of(roles)),
+            priority_class=shared_text(pod.priority_class_name or "" for pod in pods),
+            started_at=read_time(status.start_time),
+            resumed_at=resumed_at(conditions),
+            reported=_reported(size_of(roles), status),
+            grace_seconds=max((pod.grace_seconds for pod in pods), default=DEFAULT_GRACE),
+            detail={
+                **_elastic(spec.elastic_policy),
+                **({_NO_RUN_POLICY: "yes"} if spec.run_policy is None else {}),
+            },
+        )
+        return deliver(owner, faults)
+
+    def workers_unless_set(self, version: str) -> int:
+        """Return the workers of a job whose spec has no number of them."""
+        return 1
+
+    def role_of(self, pod: Pod) -> str:
+        """Return the role of a pod."""
+        return role_of(pod)
+
+    def facts(self, owner: Owner) -> Mapping[str, str]:
+        """Return between how many workers it scales."""
+        return {"Elastic": owner.detail[_ELASTIC]} if _ELASTIC in owner.detail else {}
+
+    def suspend_map_missing(self, owner: Owner) -> bool:
+        """Return whether it has no `spec.runPolicy`: the CRDs do not require it."""
+        return _NO_RUN_POLICY in owner.detail
+
+    def evidence(self, unit: Unit) -> tuple[Evidence, ...]:
+        """Return what its operator says of members that failed, until the job ends."""
+        if unit.owner.finish is not None:
+            return ()
+        conditions = (find_condition(unit.owner.conditions, type_) for type_ in _SAID)
+        return tuple(
+            Evidence(one.type, f"{one.reason}: {one.message}", unit.owner.meta.ref)
+            for one in conditions
+            if one is not None and one.is_true
+        )
+
+    def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
+        """Return what its operator does with its pods (real-owners-2.md §2.2 and 2.4)."""
+        if verb is Verb.RESUME:
+            return (pods_made(owner.desired),)
+        return (
+            pods_deleted(None, owner.grace_seconds),
+            "Its Services and its PodGroup are deleted too. All of them are re-created when it is resumed.",
+        )
+
+
+def _notes(kind: str, limits: str = f"as of a {_FIRST}") -> KindNotes:
+    return KindNotes(
+        gang=f"the {kind} with its pods",
+        units="the PodGroup that its operator makes for it, else each role",
+        queues="Kueue",
+        limits=limits,
+        tested="training-operator 1.9 on 1.37",
+    )
+
+
+class JAXJob(TrainingJob):
+    """A JAXJob."""
+
+    kind = "JAXJob"
+    notes = _notes(kind)
+    pod_marks: Mapping[str, tuple[str, ...]] = {OPERATOR: ("jaxjob-controller",)}
+
+
+class PaddleJob(TrainingJob):
+    """A PaddleJob."""
+
+    kind = "PaddleJob"
+    notes = _notes(kind)
+    pod_marks: Mapping[str, tuple[str, ...]] = {OPERATOR: ("paddlejob-controller",)}
+
+
+class PyTorchJob(TrainingJob):
+    """A PyTorchJob: the kind that most use, whose notes say what holds for all."""
+
+    kind = _FIRST
+    notes = _notes(
+        kind,
+        "one role alone cannot be suspended. What it says of running is not believed: pods are counted. With "
+        "`cleanPodPolicy: None`, which is the default, pods stay when it is over. It asks for a gang in vain where "
+        "its operator has no gang scheduler",
+    )
+    pod_marks: Mapping[str, tuple[str, ...]] = {OPERATOR: ("pytorchjob-controller",)}
+
+
+class TFJob(TrainingJob):
+    """A TFJob."""
+
+    kind = "TFJob"
+    notes = _notes(kind)
+    pod_marks: Mapping[str, tuple[str, ...]] = {OPERATOR: ("tfjob-controller",)}
+
+
+class XGBoostJob(TrainingJob):
+    """An XGBoostJob."""
+
+    kind = "XGBoostJob"
+    notes = _notes(
+        kind,
+        # UpdateJobStatus in xgboostjob_controller.go of training-operator 1.9.3.
+        f"as of a {_FIRST}. A pod that fails is its end, unless the `restartPolicy` of its role is `ExitCode`",
+    )
+    pod_marks: Mapping[str, tuple[str, ...]] = {OPERATOR: ("xgboostjob-controller",)}
+
+
+def role_of(pod: Pod) -> str:
+    """Return the role of a pod: the MPI operator has a label of its own for it."""
+    return role_name(pod.labels.get(REPLICA_TYPE) or pod.labels.get(JOB_ROLE, ""))
 
 
 def _reported(size: int, status: WireTrainingStatus) -> Reported | None:
@@ -132,10 +240,6 @@ def _elastic(policy: WireElasticPolicy | None) -> dict[str, str]:
     return {_ELASTIC: f"{least} to {policy.max_replicas} workers"}
 
 
-QUORUM_FIELD = "schedulingPolicy.minAvailable"
-"""Both operators write it into the PodGroup of a job at each look, and the API server takes another number."""
-
-
 def _gang_request(policy: WireSchedulingPolicy | None, size: int) -> GangRequest | None:
     """Return the gang that a job asks for: of all its pods where it says no number.
 
@@ -151,70 +255,9 @@ def _gang_request(policy: WireSchedulingPolicy | None, size: int) -> GangRequest
     )
 
 
-def _same(classes: Iterable[str]) -> str:
-    """Return the text that all have; empty where they differ."""
-    found = set(classes)
-    return found.pop() if len(found) == 1 else ""
-
-
 def _finish(conditions: tuple[Condition, ...]) -> Finish | None:
     """Return the end that a job has by its conditions. Of one that succeeded the message says only that."""
     found = finish_by(conditions, _ENDS)
     if found is None or found.outcome is Outcome.FAILED:
         return found
     return replace(found, message="")
-
-
-def role_of(pod: Pod) -> str:
-    """Return the role of a pod: the MPI operator has a label of its own for it."""
-    return role_name(pod.labels.get(REPLICA_TYPE) or pod.labels.get(JOB_ROLE, ""))
-
-
-def facts(owner: Owner) -> Mapping[str, str]:
-    """Return what its page says of it besides."""
-    return {"Elastic": owner.detail[_ELASTIC]} if _ELASTIC in owner.detail else {}
-
-
-def lacks_run_policy(owner: Owner) -> bool:
-    """Whether it has no `spec.runPolicy`: the CRDs ask for none."""
-    return _NO_RUN_POLICY in owner.detail
-
-
-def evidence(unit: Unit) -> tuple[Evidence, ...]:
-    """Return what its operator says of members that failed, as long as it says so."""
-    if unit.owner.finish is not None:
-        return ()
-    found = (find_condition(unit.owner.conditions, type_) for type_ in _SAID)
-    return tuple(
-        Evidence(one.type, f"{one.reason}: {one.message}", unit.owner.meta.ref)
-        for one in found
-        if one is not None and one.is_true
-    )
-
-
-def reactions(owner: Owner, _target: Owner, verb: Verb) -> tuple[str, ...]:
-    """Say what its operator does when it is suspended or resumed (real-owners-2.md §2.2 and 2.4)."""
-    if verb is Verb.RESUME:
-        return (pods_made(owner.desired),)
-    return (
-        pods_deleted(None, owner.grace_seconds),
-        "Its Services and its PodGroup are deleted too. All of them are re-created when it is resumed.",
-    )
-
-
-def resource(
-    kind: str, versions: tuple[str, ...], build_owner: Callable[[WireTrainingJob, str], Owner]
-) -> Resource:
-    """Return the resource of a kind of kubeflow.org."""
-    return Resource(
-        group=GROUP,
-        plural=f"{kind.lower()}s",
-        kind=kind,
-        versions=versions,
-        wire=WireTrainingJob,
-        model=Owner,
-        build=build_owner,
-        needed=True,
-        decoder_version=4,
-        fields=key_fields(WireTrainingJob),
-    )

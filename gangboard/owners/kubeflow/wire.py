@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
-
-from gangboard.decode.annotations import WireActed
 from gangboard.decode.fitting import KeyField
-from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec
-from gangboard.decode.owner_meta import WireOwnerMeta, labels_as
+from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec, template_spec
+from gangboard.decode.owner_meta import WireActedMeta
 from gangboard.decode.wire import Int32, Wire, WireCondition
 
 GROUP = "kubeflow.org"
@@ -20,14 +17,6 @@ LABEL = "training.kubeflow.org"
 JOB_NAME, OPERATOR = f"{LABEL}/job-name", f"{LABEL}/operator-name"
 REPLICA_TYPE, JOB_ROLE = f"{LABEL}/replica-type", f"{LABEL}/job-role"
 LAUNCHER, WORKER = "Launcher", "Worker"
-
-
-class _WireLabels(Wire):
-    queue: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/queue-name")
-
-
-class _WireTrainingMeta(WireOwnerMeta):
-    annotations: WireActed | None = None
 
 
 class WireReplicas(Wire):
@@ -40,7 +29,7 @@ class WireReplicas(Wire):
     @property
     def pod(self) -> WireTemplateSpec:
         """The spec of its pods; an empty one where it has none."""
-        return (self.template and self.template.spec) or WireTemplateSpec()
+        return template_spec(self.template)
 
 
 class _WireNothing(Wire):
@@ -120,19 +109,9 @@ class WireTrainingStatus(Wire):
 class WireTrainingJob(Wire):
     """A PyTorchJob, TFJob, XGBoostJob, PaddleJob, JAXJob or MPIJob as narrow as it is kept."""
 
-    metadata: _WireTrainingMeta
+    metadata: WireActedMeta
     spec: WireTrainingSpec | None = None
     status: WireTrainingStatus | None = None
-
-    @property
-    def queue(self) -> str:
-        """The queue that its label names, or empty."""
-        return labels_as(self.metadata, _WireLabels).queue or ""
-
-    @property
-    def last_action(self) -> str:
-        """Id of the action of gangboard that changed it last, or empty."""
-        return self.metadata.annotations.last_action if self.metadata.annotations else ""
 
 
 def role_name(text: str) -> str:

@@ -18,14 +18,16 @@ import re
 
 import msgspec
 
-from gangboard.decode.fitting import KeyField, key_fields
+from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import (
     WirePodTemplate,
     WireScheduling,
     WireTemplateSpec,
     read_gang_request,
+    shared_text,
+    template_spec,
 )
-from gangboard.decode.owner_meta import WireOwnerMeta, labels_as
+from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import (
@@ -34,10 +36,8 @@ from gangboard.decode.wire import (
     WireCondition,
     or_one,
     read_conditions,
-    read_meta,
 )
 from gangboard.domain.advice import ChangeMethod
-from gangboard.domain.api_resource import Resource
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import LeaderState, Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
@@ -51,17 +51,12 @@ from gangboard.owners.leaderworkerset import groups
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 from gangboard.plugins.rule import UnitRule
 
-_GROUP = "leaderworkerset.x-k8s.io"
 _PREFIX = "leaderworkerset.sigs.k8s.io"
 _MAX_UNAVAILABLE = "maxUnavailable"
 _MAX_UNAVAILABLE_PATH = f"spec.rolloutStrategy.rollingUpdateConfiguration.{_MAX_UNAVAILABLE}"
 _NO_SET = re.compile(r"^Failed to create (leader|worker) statefulset\b")
 """How its controller begins to say that a StatefulSet was refused; the API server's words are in its log."""
 _NAME, _INDEX = f"{_PREFIX}/name", f"{_PREFIX}/group-index"
-
-
-class _WireLabels(Wire):
-    queue: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/queue-name")
 
 
 class _WireAnnotations(Wire):
@@ -80,7 +75,7 @@ class _WireLeaderWorkerTemplate(Wire):
     @property
     def worker(self) -> WireTemplateSpec:
         """The spec of its workers."""
-        return (self.worker_template and self.worker_template.spec) or WireTemplateSpec()
+        return template_spec(self.worker_template)
 
     @property
     def leader(self) -> WireTemplateSpec:
@@ -116,72 +111,6 @@ class WireLeaderWorkerSet(Wire):
     metadata: _WireLeaderWorkerSetMeta
     spec: WireLeaderWorkerSetSpec | None = None
     status: _WireLeaderWorkerSetStatus | None = None
-
-
-def _build(wire: WireLeaderWorkerSet, version: str) -> Owner:
-    labels = labels_as(wire.metadata, _WireLabels)
-    spec = wire.spec or WireLeaderWorkerSetSpec()
-    template = spec.leader_worker_template or _WireLeaderWorkerTemplate()
-    replicas, size = or_one(spec.replicas), max(1, or_one(template.size))
-    leader, faults_of_leader = pod_requests(template.leader)
-    worker, faults_of_worker = pod_requests(template.worker)
-    specs = (template.leader, template.worker)
-    owner = Owner(
-        meta=read_meta(wire.metadata, _GROUP, "LeaderWorkerSet", version),
-        desired=replicas * size,
-        roles=(_role(wire, replicas, size),),
-        pod_requests=(
-            PodRequests(replicas, leader),
-            *([PodRequests(replicas * (size - 1), worker)] if size > 1 else []),
-        ),
-        conditions=read_conditions((wire.status or _WireLeaderWorkerSetStatus()).conditions),
-        queue=labels.queue or "",
-        group_name=_same(*(one.group_name for one in specs)),
-        priority_class=_same(*(one.priority_class_name or "" for one in specs)),
-        grace_seconds=max(one.grace_seconds for one in specs),
-        detail=_detail(spec),
-        # A group for each replica, by default of all its pods (KEP-666).
-        gang_request=read_gang_request(spec.scheduling, quorum=size, default="gang"),
-    )
-    return deliver(owner, tuple(dict.fromkeys((*faults_of_leader, *faults_of_worker))))
-
-
-def _detail(spec: WireLeaderWorkerSetSpec) -> dict[str, str]:
-    rollout = spec.rollout_strategy or _WireRollout()
-    rolling = rollout.rolling_update_configuration or _WireRollingUpdate()
-    if rolling.max_unavailable is None:
-        return {}
-    return {_MAX_UNAVAILABLE: str(rolling.max_unavailable)}
-
-
-def _role(wire: WireLeaderWorkerSet, replicas: int, size: int) -> Role:
-    """Return its replicas, each named as its leader pod: `<name>-<index>`."""
-    return Role(
-        wire.metadata.name, replicas, pods=size, noun="replica", followers_wait=_until(wire)
-    )
-
-
-def _until(wire: WireLeaderWorkerSet) -> LeaderState | None:
-    """Return what its leader must be before the workers of a replica are made."""
-    if wire.spec is not None and wire.spec.startup_policy == "LeaderReady":
-        return LeaderState.READY
-    annotations = wire.metadata.annotations
-    exclusive = annotations is not None and annotations.exclusive is not None
-    return LeaderState.PLACED if exclusive else None
-
-
-def _same(one: str, other: str) -> str:
-    return one if one == other else ""
-
-
-def _role_of(pod: Pod) -> str:
-    """Return the replica that a pod belongs to: the name of its leader pod."""
-    name, index = pod.labels.get(_NAME), pod.labels.get(_INDEX)
-    return f"{name}-{index}" if name and index else ""
-
-
-def _is_numbered(_role: Role) -> bool:
-    return True
 
 
 def _find_refused(unit: Unit) -> Finding | None:
@@ -232,21 +161,15 @@ _REFUSED = UnitRule(
     health=Health.BLOCKED,
 )
 
-OWNER = OwnerKind(
-    resource=Resource(
-        group=_GROUP,
-        plural="leaderworkersets",
-        kind="LeaderWorkerSet",
-        versions=("v1",),
-        wire=WireLeaderWorkerSet,
-        model=Owner,
-        build=_build,
-        needed=True,
-        decoder_version=8,
-        fields=key_fields(WireLeaderWorkerSet),
-    ),
-    label="LeaderWorkerSet",
-    notes=KindNotes(
+
+class LeaderWorkerSet(OwnerKind):
+    """A LeaderWorkerSet."""
+
+    group = "leaderworkerset.x-k8s.io"
+    kind = "LeaderWorkerSet"
+    versions = ("v1",)
+    wire = WireLeaderWorkerSet
+    notes = KindNotes(
         gang="the LeaderWorkerSet with the pods that its labels name",
         units="its PodGroups, else each replica (a leader and its workers)",
         queues="Kueue, each replica for itself",
@@ -256,14 +179,71 @@ OWNER = OwnerKind(
             "not missed. Why its groups are not made stands in `WorkloadSchedulingReady` (planned)"
         ),
         tested="LeaderWorkerSet 0.9 on 1.37",
-    ),
-    makes=(),
-    pod_label=_NAME,
-    role_of=_role_of,
-    is_numbered=_is_numbered,
-    rules=(_REFUSED, *groups.RULES),
-    no_lever=(
+    )
+    makes = ()
+    pod_label = _NAME
+    no_lever = (
         "LeaderWorkerSets have no suspend field, and scaling to 0 would end all pods without a "
         "record of how many there were."
-    ),
-)
+    )
+    rules = (_REFUSED, *groups.RULES)
+
+    def build(self, wire: WireLeaderWorkerSet, version: str) -> Owner:
+        """Return the set with one role of numbered replicas."""
+        spec = wire.spec or WireLeaderWorkerSetSpec()
+        template = spec.leader_worker_template or _WireLeaderWorkerTemplate()
+        replicas, size = or_one(spec.replicas), max(1, or_one(template.size))
+        leader, faults_of_leader = pod_requests(template.leader)
+        worker, faults_of_worker = pod_requests(template.worker)
+        specs = (template.leader, template.worker)
+        owner = Owner(
+            meta=self.read_meta(wire, version),
+            desired=replicas * size,
+            roles=(_role(wire, replicas, size),),
+            pod_requests=(
+                PodRequests(replicas, leader),
+                *([PodRequests(replicas * (size - 1), worker)] if size > 1 else []),
+            ),
+            conditions=read_conditions((wire.status or _WireLeaderWorkerSetStatus()).conditions),
+            queue=self.read_queue(wire.metadata),
+            group_name=shared_text(one.group_name for one in specs),
+            priority_class=shared_text(one.priority_class_name or "" for one in specs),
+            grace_seconds=max(one.grace_seconds for one in specs),
+            detail=_detail(spec),
+            # A group for each replica, by default of all its pods (KEP-666).
+            gang_request=read_gang_request(spec.scheduling, quorum=size, default="gang"),
+        )
+        return deliver(owner, tuple(dict.fromkeys((*faults_of_leader, *faults_of_worker))))
+
+    def role_of(self, pod: Pod) -> str:
+        """Return the replica that a pod belongs to: the name of its leader pod."""
+        name, index = pod.labels.get(_NAME), pod.labels.get(_INDEX)
+        return f"{name}-{index}" if name and index else ""
+
+    def is_numbered(self, role: Role) -> bool:
+        """Return True: its one role has numbered replicas."""
+        return True
+
+
+def _detail(spec: WireLeaderWorkerSetSpec) -> dict[str, str]:
+    rollout = spec.rollout_strategy or _WireRollout()
+    rolling = rollout.rolling_update_configuration or _WireRollingUpdate()
+    if rolling.max_unavailable is None:
+        return {}
+    return {_MAX_UNAVAILABLE: str(rolling.max_unavailable)}
+
+
+def _role(wire: WireLeaderWorkerSet, replicas: int, size: int) -> Role:
+    """Return its replicas, each named as its leader pod: `<name>-<index>`."""
+    return Role(
+        wire.metadata.name, replicas, pods=size, noun="replica", followers_wait=_until(wire)
+    )
+
+
+def _until(wire: WireLeaderWorkerSet) -> LeaderState | None:
+    """Return what its leader must be before the workers of a replica are made."""
+    if wire.spec is not None and wire.spec.startup_policy == "LeaderReady":
+        return LeaderState.READY
+    annotations = wire.metadata.annotations
+    exclusive = annotations is not None and annotations.exclusive is not None
+    return LeaderState.PLACED if exclusive else None

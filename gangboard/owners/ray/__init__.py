@@ -9,9 +9,3 @@ How many pods there should be is what the RayCluster asks for: an autoscaler cha
 
 Read in the sources of KubeRay 1.6.2 and, for the suspension of RayServices, 1.7.0; the first was run.
 """
-
-from __future__ import annotations
-
-from gangboard.owners.ray import raycluster, rayjob, rayservice
-
-OWNERS = (raycluster.OWNER, rayjob.OWNER, rayservice.OWNER)

@@ -1,4 +1,4 @@
-"""RayClusters: a head and groups of workers.
+"""RayClusters: a head and groups of workers, and what all kinds of Ray have in common.
 
 What its status says of being ready is of the first time only (`RayClusterProvisioned`) or is not taken back (`state`), so
 pods are counted (calculateStatus in raycluster_controller.go of 1.6.2).
@@ -6,26 +6,36 @@ pods are counted (calculateStatus in raycluster_controller.go of 1.6.2).
 
 from __future__ import annotations
 
-from gangboard.decode.fitting import key_fields
+from collections.abc import Mapping
+from typing import Any
+
+from gangboard.decode.jobs import requests_of, size_of
+from gangboard.decode.owner_meta import labels_as
+from gangboard.decode.problems import deliver
 from gangboard.decode.wire import Wire, read_conditions, read_text
 from gangboard.domain.action import Verb
-from gangboard.domain.api_resource import Resource
-from gangboard.domain.owner import Owner
+from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import count
 from gangboard.domain.traits import KindTraits
-from gangboard.owners.ray import gangs, reasons, unknown_reasons
+from gangboard.domain.verdict import Evidence
+from gangboard.facts.gang import Unit
+from gangboard.owners.ray import reasons, unknown_reasons
 from gangboard.owners.ray.wire import (
+    AUTOSCALED,
     CLUSTER,
     CLUSTER_LABEL,
+    GANG_LABEL,
     GROUP,
     GROUP_LABEL,
-    OWN_MANAGERS,
+    Managed,
     WireClusterSpec,
     WireClusterStatus,
     WireRayAnnotations,
+    WireRayLabels,
     WireRayMeta,
-    build_owner,
+    grace_of,
+    roles_of,
 )
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 from gangboard.policy.phrases import pods_made
@@ -41,56 +51,64 @@ class WireRayCluster(Wire):
     status: WireClusterStatus | None = None
 
 
-def _build(wire: WireRayCluster, version: str) -> Owner:
-    status = wire.status or WireClusterStatus()
-    kuberay = read_text((wire.metadata.annotations or WireRayAnnotations()).kuberay)
-    return build_owner(
-        CLUSTER,
-        version,
-        wire.metadata,
-        wire.spec or WireClusterSpec(),
-        wire.spec,
-        conditions=read_conditions(status.conditions),
-        reported=status.reported,
-        detail={VERSION: kuberay} if kuberay else {},
-    )
+class RayKind(OwnerKind):
+    """What the kinds of Ray have in common."""
 
+    group = GROUP
+    versions = ("v1",)
+    own_managers = ("ray.io/kuberay-operator",)
+    levers = ("suspend",)
+    rules = (*reasons.RULES, *unknown_reasons.RULES)
 
-def _role_of(pod: Pod) -> str:
-    return pod.labels.get(GROUP_LABEL, "")
+    def build_owner(
+        self,
+        wire: Any,
+        version: str,
+        spec: Managed,
+        cluster: WireClusterSpec | None,
+        **fields: Any,
+    ) -> Owner:
+        """Return an owner with the parts and requests of the spec of its RayCluster, and these fields.
 
-
-def _reactions(cluster: Owner, _target: Owner, verb: Verb) -> tuple[str, ...]:
-    pods = cluster.desired
-    if verb is Verb.SUSPEND:
-        return (
-            f"KubeRay deletes its {count(pods, 'pod')}, the head too: what Ray keeps in memory is "
-            "lost, and the work that runs on it fails.",
-            "Once begun that runs to its end, whatever is asked for meanwhile.",
+        Raises PartlyDecoded with the owner for malformed requests.
+        """
+        faults: list[str] = []
+        if cluster is not None and cluster.enable_in_tree_autoscaling:
+            fields["detail"] = {**fields.get("detail", {}), AUTOSCALED: "yes"}
+        roles = roles_of(cluster, faults) if cluster is not None else ()
+        gang = labels_as(wire.metadata, WireRayLabels).gang
+        owner = Owner(
+            meta=self.read_meta(wire, version),
+            suspended=bool(spec.suspend),
+            roles=roles,
+            pod_requests=requests_of(roles),
+            # A flag of the operator chooses the API of the group: the cluster does not tell.
+            gang_request=None if gang is None else GangRequest("gang", api=GANG_LABEL),
+            grace_seconds=grace_of(cluster or WireClusterSpec()),
+            **self.read_control(wire, spec.managed_by),
+            **{"desired": size_of(roles), **fields},
         )
-    return (pods_made(pods), "Ray starts empty: work has to be submitted again.")
+        return deliver(owner, tuple(faults))
+
+    def tries_again(self, owner: Owner) -> bool:
+        """Return True: KubeRay deletes pods that end and makes others (shouldDeletePod)."""
+        return True
+
+    def role_of(self, pod: Pod) -> str:
+        """Return the Ray group of a pod."""
+        return pod.labels.get(GROUP_LABEL, "")
+
+    def evidence(self, unit: Unit) -> tuple[Evidence, ...]:
+        """Return what KubeRay says of a head that is not ready."""
+        return reasons.evidence(unit)
 
 
-def tries_again(_owner: Owner) -> bool:
-    """Whether pods that end are made anew: KubeRay deletes them and makes others (shouldDeletePod)."""
-    return True
+class RayCluster(RayKind):
+    """A RayCluster."""
 
-
-OWNER = OwnerKind(
-    resource=Resource(
-        group=GROUP,
-        plural="rayclusters",
-        kind=CLUSTER,
-        versions=("v1",),
-        wire=WireRayCluster,
-        model=Owner,
-        build=_build,
-        needed=True,
-        decoder_version=3,
-        fields=key_fields(WireRayCluster),
-    ),
-    label=CLUSTER,
-    notes=KindNotes(
+    kind = CLUSTER
+    wire = WireRayCluster
+    notes = KindNotes(
         gang="the RayCluster with its pods, unless a RayJob or RayService has made it",
         units="the PodGroups that its pods name, else the head and each group of workers; with the "
         "autoscaler `minReplicas` as quorum",
@@ -100,23 +118,40 @@ OWNER = OwnerKind(
         "(`wait-gcs-ready`) are a symptom. KubeRay 1.7 makes core groups with `v1alpha2` only, and none with "
         "the autoscaler",
         tested="KubeRay 1.6.2 on 1.37",
-    ),
-    own_managers=OWN_MANAGERS,
-    makes=(),
-    levers=("suspend",),
-    suspended_condition="RayClusterSuspended",
-    # It makes a PodGroup of this API once, and changes it no more when it is scaled.
-    traits=KindTraits(ends_pods=True, leaves_groups=frozenset({"scheduling.x-k8s.io"})),
-    tries_again=tries_again,
-    # Of Jobs it makes one only, that clears a Redis once it is deleted.
-    child_label=CLUSTER_LABEL,
-    pod_label=CLUSTER_LABEL,
-    role_of=_role_of,
-    event_reasons={
+    )
+    # It makes a PodGroup of this API once, and does not change it when it is scaled.
+    traits = KindTraits(ends_pods=True, leaves_groups=frozenset({"scheduling.x-k8s.io"}))
+    makes = ()
+    # It makes one Job only, which clears a Redis after the RayCluster is deleted.
+    child_label = CLUSTER_LABEL
+    pod_label = CLUSTER_LABEL
+    suspended_condition = "RayClusterSuspended"
+    event_reasons: Mapping[str, str] = {
         "InvalidRayClusterSpec": "The RayCluster spec is invalid NAMESPACE/NAME: ",
         "InvalidRayClusterMetadata": "The RayCluster metadata is invalid NAMESPACE/NAME: ",
-    },
-    rules=(*reasons.RULES, *unknown_reasons.RULES, gangs.NOT_GANGED),
-    evidence=reasons.evidence,
-    reactions=_reactions,
-)
+    }
+
+    def build(self, wire: WireRayCluster, version: str) -> Owner:
+        """Return the RayCluster with a role for its head and each group of workers."""
+        status = wire.status or WireClusterStatus()
+        kuberay = read_text((wire.metadata.annotations or WireRayAnnotations()).kuberay)
+        return self.build_owner(
+            wire,
+            version,
+            wire.spec or WireClusterSpec(),
+            wire.spec,
+            conditions=read_conditions(status.conditions),
+            reported=status.reported,
+            detail={VERSION: kuberay} if kuberay else {},
+        )
+
+    def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
+        """Return what KubeRay does with its pods."""
+        pods = owner.desired
+        if verb is Verb.SUSPEND:
+            return (
+                f"KubeRay deletes its {count(pods, 'pod')}, the head too: what Ray keeps in memory is "
+                "lost, and the work that runs on it fails.",
+                "Once begun that runs to its end, whatever is asked for meanwhile.",
+            )
+        return (pods_made(pods), "Ray starts empty: work has to be submitted again.")

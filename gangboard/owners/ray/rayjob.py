@@ -7,42 +7,38 @@ its Job, and makes others when it is resumed. It refuses that in ways that do ha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gangboard.decode.fitting import KeyField, key_fields
+from gangboard.decode.fitting import KeyField
 from gangboard.decode.wire import Int32, Wire, read_text, read_time
 from gangboard.domain.action import Verb
-from gangboard.domain.api_resource import Resource
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.owner import Finish, Outcome, Owner, Reported
 from gangboard.domain.text import count, label
 from gangboard.domain.traits import KindTraits
-from gangboard.owners.ray import gangs, reasons, unknown_reasons
-from gangboard.owners.ray.raycluster import OWNER as RAYCLUSTER
-from gangboard.owners.ray.raycluster import tries_again
+from gangboard.owners.ray.raycluster import RayKind
 from gangboard.owners.ray.wire import (
     CLUSTER,
     CLUSTER_LABEL,
     CLUSTERS,
-    GROUP,
     JOB,
     ORIGIN_LABEL,
-    OWN_MANAGERS,
     Managed,
     WireClusterSpec,
     WireClusterStatus,
     WireRayMeta,
-    build_owner,
     is_cluster,
 )
-from gangboard.plugins.owner_kind import KindNotes, OwnerKind
+from gangboard.plugins.owner_kind import KindNotes, taken_from
 from gangboard.policy.phrases import pods_made
 
 # In `detail`.
 _STATUS, _CLUSTER, _SHARED, _KEPT = "status", "cluster", "clusterSelector", "kept"
 _RAY, _MODE = "ray", "mode"
+
+_FROM_CLUSTER = ("desired", "roles", "pod_requests", "grace_seconds")
+"""Fields of its RayCluster: an autoscaler changes these, and not the spec of the RayJob."""
 
 _WITH_JOB = "K8sJobMode"
 """The only mode in which KubeRay makes a Job that submits the work, and the default."""
@@ -79,27 +75,125 @@ class WireRayJob(Wire):
     status: _WireRayJobStatus | None = None
 
 
-def _build(wire: WireRayJob, version: str) -> Owner:
-    spec, status = wire.spec or _WireRayJobSpec(), wire.status or _WireRayJobStatus()
-    finish = _finish(status)
-    failed = max(0, status.failed or 0)
-    shared = spec.ray_cluster_spec is None
-    return build_owner(
-        JOB,
-        version,
-        wire.metadata,
-        spec,
-        spec.ray_cluster_spec,
-        finish=finish,
-        # Each try that failed but the last one was followed by another RayCluster.
-        restarts=failed - 1 if failed and finish is not None else failed,
-        max_restarts=spec.backoff_limit,
-        restarting=status.job_deployment_status == "Retrying",
-        started_at=read_time(status.start_time),
-        reported=_reported(status),
-        detail=_detail(spec, status),
-        **({"desired": _pods_without_cluster(spec)} if shared else {}),
+class RayJob(RayKind):
+    """A RayJob."""
+
+    kind = JOB
+    wire = WireRayJob
+    notes = KindNotes(
+        gang="the RayJob with its RayCluster, the pods of that, and the Job that submits its work",
+        units="as of the RayCluster; the Job that submits is one of its own",
+        queues="Kueue",
+        limits="it is suspended only with `shutdownAfterJobFinishes`, without `clusterSelector`, and not "
+        "while it waits for work (`InteractiveMode`); else it fails its validation for good. Resumed it "
+        "makes another RayCluster and starts from the beginning",
+        tested="KubeRay 1.6.2 on 1.37",
     )
+    traits = KindTraits(ends_pods=True, leaves_suspended=True)
+    makes = (CLUSTERS, ("batch", "Job"))
+    child_label = ORIGIN_LABEL
+    event_reasons: Mapping[str, str] = {
+        "FailedToCreateRayCluster": "Failed to create RayCluster ",
+        "FailedToCreateRayJobSubmitter": "Failed to create new Kubernetes Job ",
+        "RayClusterNotFound": "",
+    }
+
+    def build(self, wire: WireRayJob, version: str) -> Owner:
+        """Return the RayJob with the parts of the RayCluster that it asks for."""
+        spec, status = wire.spec or _WireRayJobSpec(), wire.status or _WireRayJobStatus()
+        finish = _finish(status)
+        failed = max(0, status.failed or 0)
+        shared = spec.ray_cluster_spec is None
+        return self.build_owner(
+            wire,
+            version,
+            spec,
+            spec.ray_cluster_spec,
+            finish=finish,
+            # Each try that failed but the last one was followed by another RayCluster.
+            restarts=failed - 1 if failed and finish is not None else failed,
+            max_restarts=spec.backoff_limit,
+            restarting=status.job_deployment_status == "Retrying",
+            started_at=read_time(status.start_time),
+            reported=_reported(status),
+            detail=_detail(spec, status),
+            **({"desired": _pods_without_cluster(spec)} if shared else {}),
+        )
+
+    def complete(
+        self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
+    ) -> Owner:
+        """Return it with the size of its RayCluster."""
+        cluster = next((one for one in made if is_cluster(one)), None)
+        return taken_from(owner, cluster, _FROM_CLUSTER) if cluster is not None else owner
+
+    def is_current(self, owner: Owner, child: Owner) -> bool:
+        """Return whether a RayCluster is that of its present try."""
+        name = owner.detail.get(_CLUSTER, "")
+        return not is_cluster(child) or not name or child.meta.ref.name == name
+
+    def makers(self, owner: Owner) -> Iterator[tuple[str, str, str]]:
+        """Yield its RayCluster, unless it uses a foreign one."""
+        name = owner.detail.get(_CLUSTER, "")
+        if name and _SHARED not in owner.detail:
+            yield (*CLUSTERS, name)
+
+    def has_acted(self, status: Mapping[str, Any]) -> bool:
+        """Return whether `jobDeploymentStatus` says that it is suspended."""
+        return bool(status.get("jobDeploymentStatus") == "Suspended")
+
+    def refuses(self, owner: Owner, verb: Verb) -> str:
+        """Return why KubeRay would not suspend it (ValidateRayJobSpec in validation.go)."""
+        if verb is not Verb.SUSPEND:
+            return ""
+        name, shared = label(owner.meta.ref), owner.detail.get(_SHARED)
+        if shared:
+            return (
+                f"{name} runs on {CLUSTER} {shared} (clusterSelector), and KubeRay suspends no such RayJob: "
+                "it would only fail its validation."
+            )
+        if _KEPT in owner.detail:
+            return (
+                f"{name} has spec.shutdownAfterJobFinishes false, and KubeRay suspends no such RayJob: its "
+                "pods would run on, and nobody would look after it."
+            )
+        if owner.detail.get(_STATUS) == _IGNORES:
+            return (
+                f"{name} waits for somebody to submit work (InteractiveMode); until then KubeRay heeds no "
+                "suspension."
+            )
+        return ""
+
+    def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
+        """Return what KubeRay does with its RayCluster and its Job."""
+        if verb is Verb.RESUME:
+            return (
+                f"KubeRay makes another RayCluster. {pods_made(owner.desired)}",
+                "Its work is submitted again and starts from its beginning.",
+            )
+        what = (
+            f"RayCluster {owner.detail[_CLUSTER]}" if _CLUSTER in owner.detail else "its RayCluster"
+        )
+        job = " and the Job that submitted its work" if owner.detail.get(_MODE) == _WITH_JOB else ""
+        return (
+            f"KubeRay deletes {what} with its {count(owner.desired, 'pod')}{job}: what Ray keeps in memory "
+            "is lost.",
+            "Once begun that runs to its end, whatever is asked for meanwhile.",
+        )
+
+    def facts(self, owner: Owner) -> dict[str, str]:
+        """Return its state, that of its work, and its RayCluster."""
+        found = {}
+        if _STATUS in owner.detail:
+            found["Deployment"] = owner.detail[_STATUS]
+        if _RAY in owner.detail:
+            found["Ray job"] = owner.detail[_RAY]
+        if _CLUSTER in owner.detail:
+            kept = owner.finish is not None and _KEPT in owner.detail
+            found["RayCluster"] = owner.detail[_CLUSTER] + (
+                ", kept after the end (shutdownAfterJobFinishes is false)" if kept else ""
+            )
+        return found
 
 
 def _pods_without_cluster(spec: _WireRayJobSpec) -> int:
@@ -138,132 +232,3 @@ def _detail(spec: _WireRayJobSpec, status: _WireRayJobStatus) -> dict[str, str]:
         _MODE: read_text(spec.submission_mode) or _WITH_JOB,
     }
     return {name: text for name, text in given.items() if text}
-
-
-def _complete(rayjob: Owner, made: Sequence[Owner], _blueprints: Sequence[Blueprint]) -> Owner:
-    """Return it with the size that its RayCluster has: an autoscaler changes that one."""
-    cluster = next((one for one in made if is_cluster(one)), None)
-    if cluster is None:
-        return rayjob
-    taken: dict[str, Any] = {name: getattr(cluster, name) for name in _FROM_CLUSTER}
-    return replace(rayjob, **taken)
-
-
-_FROM_CLUSTER = ("desired", "roles", "pod_requests", "grace_seconds")
-
-
-def _is_current(rayjob: Owner, child: Owner) -> bool:
-    """Whether a RayCluster is that of its present try."""
-    name = rayjob.detail.get(_CLUSTER, "")
-    return not is_cluster(child) or not name or child.meta.ref.name == name
-
-
-def _makers(rayjob: Owner) -> Iterator[tuple[str, str, str]]:
-    name = rayjob.detail.get(_CLUSTER, "")
-    if name and _SHARED not in rayjob.detail:
-        yield (*CLUSTERS, name)
-
-
-def _refuses(rayjob: Owner, verb: Verb) -> str:
-    """Say why KubeRay would not suspend it (ValidateRayJobSpec in validation.go)."""
-    if verb is not Verb.SUSPEND:
-        return ""
-    name, shared = label(rayjob.meta.ref), rayjob.detail.get(_SHARED)
-    if shared:
-        return (
-            f"{name} runs on {CLUSTER} {shared} (clusterSelector), and KubeRay suspends no such RayJob: "
-            "it would only fail its validation."
-        )
-    if _KEPT in rayjob.detail:
-        return (
-            f"{name} has spec.shutdownAfterJobFinishes false, and KubeRay suspends no such RayJob: its "
-            "pods would run on, and nobody would look after it."
-        )
-    if rayjob.detail.get(_STATUS) == _IGNORES:
-        return (
-            f"{name} waits for somebody to submit work (InteractiveMode); until then KubeRay heeds no "
-            "suspension."
-        )
-    return ""
-
-
-def _reactions(rayjob: Owner, _target: Owner, verb: Verb) -> tuple[str, ...]:
-    if verb is Verb.RESUME:
-        return (
-            f"KubeRay makes another RayCluster. {pods_made(rayjob.desired)}",
-            "Its work is submitted again and starts from its beginning.",
-        )
-    what = (
-        f"RayCluster {rayjob.detail[_CLUSTER]}" if _CLUSTER in rayjob.detail else "its RayCluster"
-    )
-    job = " and the Job that submitted its work" if rayjob.detail.get(_MODE) == _WITH_JOB else ""
-    return (
-        f"KubeRay deletes {what} with its {count(rayjob.desired, 'pod')}{job}: what Ray keeps in memory "
-        "is lost.",
-        "Once begun that runs to its end, whatever is asked for meanwhile.",
-    )
-
-
-def _has_acted(status: Any) -> bool:
-    return bool(status.get("jobDeploymentStatus") == "Suspended")
-
-
-def _facts(rayjob: Owner) -> dict[str, str]:
-    found = {}
-    if _STATUS in rayjob.detail:
-        found["Deployment"] = rayjob.detail[_STATUS]
-    if _RAY in rayjob.detail:
-        found["Ray job"] = rayjob.detail[_RAY]
-    if _CLUSTER in rayjob.detail:
-        kept = rayjob.finish is not None and _KEPT in rayjob.detail
-        found["RayCluster"] = rayjob.detail[_CLUSTER] + (
-            ", kept after the end (shutdownAfterJobFinishes is false)" if kept else ""
-        )
-    return found
-
-
-OWNER = OwnerKind(
-    resource=Resource(
-        group=GROUP,
-        plural="rayjobs",
-        kind=JOB,
-        versions=("v1",),
-        wire=WireRayJob,
-        model=Owner,
-        build=_build,
-        needed=True,
-        decoder_version=3,
-        fields=key_fields(WireRayJob),
-    ),
-    label=JOB,
-    notes=KindNotes(
-        gang="the RayJob with its RayCluster, the pods of that, and the Job that submits its work",
-        units="as of the RayCluster; the Job that submits is one of its own",
-        queues="Kueue",
-        limits="it is suspended only with `shutdownAfterJobFinishes`, without `clusterSelector`, and not "
-        "while it waits for work (`InteractiveMode`); else it fails its validation for good. Resumed it "
-        "makes another RayCluster and starts from the beginning",
-        tested="KubeRay 1.6.2 on 1.37",
-    ),
-    own_managers=OWN_MANAGERS,
-    makes=(CLUSTERS, ("batch", "Job")),
-    levers=("suspend",),
-    has_acted=_has_acted,
-    refuses=_refuses,
-    traits=KindTraits(ends_pods=True, leaves_suspended=True),
-    tries_again=tries_again,
-    child_label=ORIGIN_LABEL,
-    current=_is_current,
-    complete=_complete,
-    makers=_makers,
-    facts=_facts,
-    event_reasons={
-        "FailedToCreateRayCluster": "Failed to create RayCluster ",
-        "FailedToCreateRayJobSubmitter": "Failed to create new Kubernetes Job ",
-        "RayClusterNotFound": "",
-    },
-    role_of=RAYCLUSTER.role_of,
-    rules=(*reasons.RULES, *unknown_reasons.RULES, gangs.NOT_GANGED),
-    evidence=reasons.evidence,
-    reactions=_reactions,
-)

@@ -10,33 +10,28 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gangboard.decode.fitting import key_fields
 from gangboard.decode.wire import Wire, WireCondition, read_conditions, read_text
 from gangboard.domain.action import Verb
-from gangboard.domain.api_resource import Resource
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.owner import Finish, Outcome, Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, label
 from gangboard.domain.traits import KindTraits
-from gangboard.owners.ray import applications, gangs, reasons, unknown_reasons
+from gangboard.owners.ray import applications
 from gangboard.owners.ray.applications import APPLICATION, WireServed
-from gangboard.owners.ray.raycluster import VERSION, tries_again
+from gangboard.owners.ray.raycluster import VERSION, RayKind
 from gangboard.owners.ray.wire import (
     CLUSTER_LABEL,
     CLUSTERS,
-    GROUP,
     GROUP_LABEL,
-    OWN_MANAGERS,
     SERVICE,
     Managed,
     WireClusterSpec,
     WireRayMeta,
-    build_owner,
     is_cluster,
 )
-from gangboard.plugins.owner_kind import KindNotes, OwnerKind
+from gangboard.plugins.owner_kind import KindNotes
 from gangboard.policy.phrases import pods_made
 
 # In `detail`.
@@ -65,19 +60,107 @@ class WireRayService(Wire):
     status: _WireRayServiceStatus | None = None
 
 
-def _build(wire: WireRayService, version: str) -> Owner:
-    spec, status = wire.spec or _WireRayServiceSpec(), wire.status or _WireRayServiceStatus()
-    conditions = read_conditions(status.conditions)
-    return build_owner(
-        SERVICE,
-        version,
-        wire.metadata,
-        spec,
-        spec.ray_cluster_config,
-        finish=_finish(conditions),
-        conditions=conditions,
-        detail=_detail(status),
+class RayService(RayKind):
+    """A RayService."""
+
+    kind = SERVICE
+    wire = WireRayService
+    notes = KindNotes(
+        gang="the RayService with its RayCluster, while it is upgraded with both, and their pods",
+        units="as of the RayCluster, of each for itself",
+        queues="Kueue",
+        limits="it can be suspended since KubeRay 1.7, which deletes its RayClusters and Services. That "
+        "its pods are ready does not mean that its applications answer: what Ray says of them is told",
+        tested="KubeRay 1.6.2 on 1.37; its suspension by what 1.7.0 writes",
     )
+    traits = KindTraits(ends_pods=True)
+    makes = (CLUSTERS,)
+    child_label = CLUSTER_LABEL
+    suspended_condition = "Suspended"
+    rules = (*RayKind.rules, *applications.RULES)
+
+    def build(self, wire: WireRayService, version: str) -> Owner:
+        """Return the RayService with the parts of the RayCluster that it asks for."""
+        spec, status = wire.spec or _WireRayServiceSpec(), wire.status or _WireRayServiceStatus()
+        conditions = read_conditions(status.conditions)
+        return self.build_owner(
+            wire,
+            version,
+            spec,
+            spec.ray_cluster_config,
+            finish=_finish(conditions),
+            conditions=conditions,
+            detail=_detail(status),
+        )
+
+    def complete(
+        self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
+    ) -> Owner:
+        """Return it with the Ray groups of its RayClusters, named after these: there can be two."""
+        clusters = [one for one in made if is_cluster(one)]
+        if not clusters:
+            return owner
+        versions = [one.detail[VERSION] for one in clusters if VERSION in one.detail]
+        return replace(
+            owner,
+            desired=sum(one.desired for one in clusters),
+            roles=tuple(
+                replace(role, name=f"{one.meta.ref.name}-{role.name}")
+                for one in clusters
+                for role in one.roles
+            ),
+            pod_requests=tuple(asked for one in clusters for asked in one.pod_requests),
+            grace_seconds=max(one.grace_seconds for one in clusters),
+            detail={**owner.detail, **({VERSION: min(versions)} if versions else {})},
+        )
+
+    def is_current(self, owner: Owner, child: Owner) -> bool:
+        """Return whether a RayCluster serves or is being prepared: a replaced one is deleted a minute later."""
+        names = _names(owner)
+        return not is_cluster(child) or not names or child.meta.ref.name in names
+
+    def makers(self, owner: Owner) -> Iterator[tuple[str, str, str]]:
+        """Yield the RayClusters that serve or are being prepared."""
+        for name in _names(owner):
+            yield (*CLUSTERS, name)
+
+    def role_of(self, pod: Pod) -> str:
+        """Return the Ray group of a pod with the name of its RayCluster: there can be two."""
+        cluster, group = pod.labels.get(CLUSTER_LABEL), pod.labels.get(GROUP_LABEL)
+        return f"{cluster}-{group}" if cluster and group else ""
+
+    def refuses(self, owner: Owner, verb: Verb) -> str:
+        """Return that its KubeRay cannot suspend RayServices."""
+        version = owner.detail.get(VERSION, "")
+        release = _RELEASE.match(version)
+        if release is None or (int(release[1]), int(release[2])) >= _SUSPENDS_SINCE:
+            return ""
+        return (
+            f"KubeRay {version} looks after {label(owner.meta.ref)}: RayServices can be suspended "
+            "since v1.7."
+        )
+
+    def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
+        """Return what KubeRay does with its RayClusters and Services."""
+        if verb is Verb.RESUME:
+            return (
+                f"KubeRay makes another RayCluster. {pods_made(owner.desired)}",
+                "Nothing answers before its applications are deployed on that.",
+            )
+        clusters = max(1, len(_names(owner)))
+        return (
+            f"KubeRay deletes its {count(clusters, 'RayCluster')} with {count(owner.desired, 'pod')}, and "
+            "its Services: nothing answers until it is resumed.",
+            "Once begun that runs to its end, whatever is asked for meanwhile.",
+        )
+
+    def facts(self, owner: Owner) -> dict[str, str]:
+        """Return its RayClusters and the first application that does not serve."""
+        labels = {_ACTIVE: "RayCluster", _PENDING: "RayCluster in preparation"}
+        found = {text: owner.detail[key] for key, text in labels.items() if key in owner.detail}
+        if APPLICATION in owner.detail:
+            found["Application"] = owner.detail[APPLICATION]
+        return found
 
 
 def _finish(conditions: tuple[Condition, ...]) -> Finish | None:
@@ -100,116 +183,5 @@ def _detail(status: _WireRayServiceStatus) -> dict[str, str]:
     return {name: text for name, text in given.items() if text}
 
 
-def _complete(service: Owner, made: Sequence[Owner], _blueprints: Sequence[Blueprint]) -> Owner:
-    """Return it with the Ray groups of its RayClusters, named after these: there can be two."""
-    clusters = [one for one in made if is_cluster(one)]
-    if not clusters:
-        return service
-    versions = [one.detail[VERSION] for one in clusters if VERSION in one.detail]
-    return replace(
-        service,
-        desired=sum(one.desired for one in clusters),
-        roles=tuple(
-            replace(role, name=f"{one.meta.ref.name}-{role.name}")
-            for one in clusters
-            for role in one.roles
-        ),
-        pod_requests=tuple(asked for one in clusters for asked in one.pod_requests),
-        grace_seconds=max(one.grace_seconds for one in clusters),
-        detail={**service.detail, **({VERSION: min(versions)} if versions else {})},
-    )
-
-
 def _names(service: Owner) -> list[str]:
     return [service.detail[key] for key in (_ACTIVE, _PENDING) if key in service.detail]
-
-
-def _is_current(service: Owner, child: Owner) -> bool:
-    """Whether a RayCluster serves, or is being prepared: one that was replaced is deleted a minute later."""
-    names = _names(service)
-    return not is_cluster(child) or not names or child.meta.ref.name in names
-
-
-def _makers(service: Owner) -> Iterator[tuple[str, str, str]]:
-    for name in _names(service):
-        yield (*CLUSTERS, name)
-
-
-def _role_of(pod: Pod) -> str:
-    cluster, group = pod.labels.get(CLUSTER_LABEL), pod.labels.get(GROUP_LABEL)
-    return f"{cluster}-{group}" if cluster and group else ""
-
-
-def _refuses(service: Owner, _verb: Verb) -> str:
-    """Say that the KubeRay that looks after it knows no suspension of RayServices."""
-    version = service.detail.get(VERSION, "")
-    release = _RELEASE.match(version)
-    if release is None or (int(release[1]), int(release[2])) >= _SUSPENDS_SINCE:
-        return ""
-    return (
-        f"KubeRay {version} looks after {label(service.meta.ref)}: RayServices can be suspended "
-        "since v1.7."
-    )
-
-
-def _reactions(service: Owner, _target: Owner, verb: Verb) -> tuple[str, ...]:
-    if verb is Verb.RESUME:
-        return (
-            f"KubeRay makes another RayCluster. {pods_made(service.desired)}",
-            "Nothing answers before its applications are deployed on that.",
-        )
-    clusters = max(1, len(_names(service)))
-    return (
-        f"KubeRay deletes its {count(clusters, 'RayCluster')} with {count(service.desired, 'pod')}, and "
-        "its Services: nothing answers until it is resumed.",
-        "Once begun that runs to its end, whatever is asked for meanwhile.",
-    )
-
-
-def _facts(service: Owner) -> dict[str, str]:
-    labels = {_ACTIVE: "RayCluster", _PENDING: "RayCluster in preparation"}
-    found = {text: service.detail[key] for key, text in labels.items() if key in service.detail}
-    if APPLICATION in service.detail:
-        found["Application"] = service.detail[APPLICATION]
-    return found
-
-
-OWNER = OwnerKind(
-    resource=Resource(
-        group=GROUP,
-        plural="rayservices",
-        kind=SERVICE,
-        versions=("v1",),
-        wire=WireRayService,
-        model=Owner,
-        build=_build,
-        needed=True,
-        decoder_version=3,
-        fields=key_fields(WireRayService),
-    ),
-    label=SERVICE,
-    notes=KindNotes(
-        gang="the RayService with its RayCluster, while it is upgraded with both, and their pods",
-        units="as of the RayCluster, of each for itself",
-        queues="Kueue",
-        limits="it can be suspended since KubeRay 1.7, which deletes its RayClusters and Services. That "
-        "its pods are ready does not mean that its applications answer: what Ray says of them is told",
-        tested="KubeRay 1.6.2 on 1.37; its suspension by what 1.7.0 writes",
-    ),
-    own_managers=OWN_MANAGERS,
-    makes=(CLUSTERS,),
-    levers=("suspend",),
-    suspended_condition="Suspended",
-    refuses=_refuses,
-    traits=KindTraits(ends_pods=True),
-    tries_again=tries_again,
-    child_label=CLUSTER_LABEL,
-    current=_is_current,
-    complete=_complete,
-    makers=_makers,
-    role_of=_role_of,
-    facts=_facts,
-    rules=(*reasons.RULES, *unknown_reasons.RULES, gangs.NOT_GANGED, *applications.RULES),
-    evidence=reasons.evidence,
-    reactions=_reactions,
-)

@@ -1,4 +1,8 @@
-"""What only Ray knows of a unit: workers that wait for the head, and pods that KubeRay could not make."""
+"""Reasons of Ray: workers that wait for the head, pods that KubeRay could not make, and gangs that it does not make.
+
+The label `ray.io/gang-scheduling-enabled` asks for gangs. KubeRay 1.7 makes core groups with scheduling.k8s.io/v1alpha2
+alone, and none for a RayCluster with Ray's autoscaler (gate KubernetesWAS, ray-project/kuberay#4962). No status says so.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,22 @@ from gangboard.domain.event import Event
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.owner import Owner
-from gangboard.domain.pod import Container, Pod
-from gangboard.domain.text import out_of, plural
+from gangboard.domain.pod import STOCK_SCHEDULER, Container, Pod
+from gangboard.domain.text import count, is_or_are, out_of, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.creation_refusal import read_creation_refusal, remedy
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
+from gangboard.facts.state_since import first_creation
 from gangboard.facts.unit_counts import is_formed, missing, succeeded
-from gangboard.owners.ray.wire import CLUSTER_LABEL, GROUP_LABEL, HEAD, is_cluster
+from gangboard.owners.ray.wire import (
+    AUTOSCALED,
+    CLUSTER_LABEL,
+    GANG_LABEL,
+    GROUP_LABEL,
+    HEAD,
+    is_cluster,
+)
 from gangboard.plugins.rule import UnitRule
 
 _WAITS_FOR_HEAD = "wait-gcs-ready"
@@ -21,6 +33,9 @@ _WAITS_FOR_HEAD = "wait-gcs-ready"
 _NO_HEAD, _NO_WORKER = "FailedCreateHeadPod", "FailedCreateWorkerPod"
 CREATION_FAILURES = _NO_HEAD, _NO_WORKER
 """Reasons of `ReplicaFailure` that say that a pod could not be made."""
+_SPOKEN = "v1alpha2"
+_LAST_WITH_IT = 1, 36
+"""The last minor version of Kubernetes that serves it."""
 
 
 def find_waiting(unit: Unit) -> Finding | None:
@@ -155,6 +170,48 @@ def is_head(unit: Unit) -> bool:
     )
 
 
+def find_not_ganged(unit: Unit) -> Finding | None:
+    """Return a finding while pods are in no group, for a reason that is known.
+
+    The stock scheduler's pods only: for any other KubeRay makes groups of another API, or its scheduler does.
+    """
+    request = unit.owner.gang_request
+    if request is None or request.api != GANG_LABEL or unit.facts.groups_unobserved:
+        return None
+    pods = [pod for pod in unit.current if not pod.group_name]
+    if not pods or any(pod.scheduler_name != STOCK_SCHEDULER for pod in pods):
+        return None
+    why = _why(unit)
+    if not why:
+        return None
+    ref, number = unit.owner.meta.ref, len(pods)
+    served = unit.facts.gang_api_version or "none"
+    return unit_finding(
+        NOT_GANGED,
+        unit,
+        f"{count(number, 'pod')} {is_or_are(number)} scheduled one by one: {why}.",
+        evidence=(
+            Evidence("asked for", GANG_LABEL, ref),
+            Evidence("pods without a group", str(number), pods[0].meta.ref),
+            Evidence("scheduling.k8s.io", served),
+        ),
+        since=first_creation(pods),
+        named=False,
+    )
+
+
+def _why(unit: Unit) -> str:
+    """Return why KubeRay makes no group; empty where it could make one, or where that is not known."""
+    cluster = cluster_of(unit) or unit.owner
+    if AUTOSCALED in cluster.detail:
+        return "KubeRay makes no group for a RayCluster with the autoscaler"
+    version = unit.facts.kubernetes
+    if version is None or version <= _LAST_WITH_IT or unit.facts.gang_api_version == _SPOKEN:
+        return ""
+    served = unit.facts.gang_api_version
+    return f"KubeRay needs scheduling.k8s.io/{_SPOKEN}, and this cluster serves {served or 'no PodGroups'}"
+
+
 REFUSED = UnitRule(
     "pod-creation-refused",
     Stage.FORMATION,
@@ -171,4 +228,12 @@ WAITS_FOR_HEAD = UnitRule(
     find_waiting,
     health=Health.WAITING,
 )
-RULES = REFUSED, WAITS_FOR_HEAD
+NOT_GANGED = UnitRule(
+    "not-ganged",
+    Stage.FORMATION,
+    "Not scheduled as a gang",
+    89,
+    find_not_ganged,
+    health=Health.DEGRADED,
+)
+RULES = REFUSED, WAITS_FOR_HEAD, NOT_GANGED

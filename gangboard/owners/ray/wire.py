@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from gangboard.decode.annotations import WireActed
 from gangboard.decode.fitting import KeyField
-from gangboard.decode.jobs import DEFAULT_GRACE, WirePodTemplate, WireTemplateSpec
-from gangboard.decode.managers import last_writer
-from gangboard.decode.owner_meta import WireOwnerMeta, labels_as
+from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec, template_spec
+from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
-from gangboard.decode.problems import deliver
-from gangboard.decode.wire import Int32, Wire, WireCondition, read_meta, read_time
-from gangboard.domain.owner import GangRequest, Owner, PodRequests, Reported, Role
+from gangboard.decode.wire import Int32, Wire, WireCondition
+from gangboard.domain.owner import Owner, Reported, Role
 
 GROUP = "ray.io"
 CLUSTER, JOB, SERVICE = "RayCluster", "RayJob", "RayService"
@@ -24,7 +20,6 @@ ORIGIN_LABEL = "ray.io/originated-from-cr-name"
 """On what was made for a RayJob or RayService: its name (constant.go)."""
 HEAD = "headgroup"
 """How KubeRay calls the group of the head in that label (constant.go)."""
-OWN_MANAGERS = ("ray.io/kuberay-operator",)
 
 GANG_LABEL = "ray.io/gang-scheduling-enabled"
 AUTOSCALED = "autoscaled"
@@ -35,7 +30,6 @@ _NOUN = "Ray group"
 class WireRayLabels(Wire):
     """Labels of a RayJob, RayCluster or RayService."""
 
-    queue: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/queue-name")
     gang: str | None = msgspec.field(default=None, name=GANG_LABEL)
 
 
@@ -124,8 +118,7 @@ def _replicas(workers: _WireWorkers, lowest: int) -> int:
 
 
 def _pod(part: _WireHead | _WireWorkers | None) -> WireTemplateSpec:
-    template = part.template if part is not None else None
-    return (template.spec if template is not None else None) or WireTemplateSpec()
+    return template_spec(part.template if part is not None else None)
 
 
 def _role(
@@ -144,72 +137,12 @@ def _role(
     )
 
 
-def size_of(roles: tuple[Role, ...]) -> int:
-    """Return how many pods these groups have together."""
-    return sum(role.replicas * role.pods for role in roles)
-
-
-def requests_of(roles: tuple[Role, ...]) -> tuple[PodRequests, ...]:
-    """Return what they ask for."""
-    sizes = ((role.replicas * role.pods, role.requests) for role in roles)
-    return tuple(PodRequests(pods, requests) for pods, requests in sizes if pods)
-
-
 def grace_of(spec: WireClusterSpec) -> int:
     """Return the longest grace of its pod templates, in seconds."""
     parts = (spec.head_group_spec, *(spec.worker_group_specs or ()))
-    graces = (_pod(part).termination_grace_period_seconds for part in parts)
-    return max(DEFAULT_GRACE if grace is None else grace for grace in graces)
-
-
-def build_owner(
-    kind: str,
-    version: str,
-    metadata: WireRayMeta,
-    spec: Managed,
-    cluster: WireClusterSpec | None,
-    **of_kind: Any,
-) -> Owner:
-    """Return what it is made of and asks for, by the spec of its RayCluster, as an owner.
-
-    `of_kind` are the fields that only its kind tells. Raises PartlyDecoded with the owner for malformed requests.
-    """
-    faults: list[str] = []
-    if cluster is not None and cluster.enable_in_tree_autoscaling:
-        of_kind["detail"] = {**of_kind.get("detail", {}), AUTOSCALED: "yes"}
-    roles = roles_of(cluster, faults) if cluster is not None else ()
-    owner = Owner(
-        meta=read_meta(metadata, GROUP, kind, version),
-        suspended=bool(spec.suspend),
-        roles=roles,
-        pod_requests=requests_of(roles),
-        managed_by=_foreign_manager(spec.managed_by),
-        grace_seconds=grace_of(cluster or WireClusterSpec()),
-        **{"desired": size_of(roles), **_of_metadata(metadata), **of_kind},
-    )
-    return deliver(owner, tuple(faults))
+    return max(_pod(part).grace_seconds for part in parts)
 
 
 def is_cluster(owner: Owner) -> bool:
-    """Whether it is a RayCluster."""
+    """Return whether it is a RayCluster."""
     return (owner.meta.ref.group, owner.meta.ref.kind) == CLUSTERS
-
-
-def _of_metadata(metadata: WireRayMeta) -> dict[str, Any]:
-    """Return the fields of an Owner that labels, annotations and managed fields tell."""
-    labels = labels_as(metadata, WireRayLabels)
-    annotations = metadata.annotations or WireRayAnnotations()
-    set_by, set_at = last_writer(metadata.managed_fields, "/spec/suspend")
-    return {
-        "suspend_set_by": set_by,
-        "suspend_set_at": read_time(set_at),
-        "queue": labels.queue or "",
-        "last_action": annotations.last_action,
-        # By which API it is made one is a flag of the operator: nothing in the cluster tells.
-        "gang_request": None if labels.gang is None else GangRequest("gang", api=GANG_LABEL),
-    }
-
-
-def _foreign_manager(managed_by: str | None) -> str:
-    """Return who looks after it instead of KubeRay, or empty."""
-    return "" if managed_by in OWN_MANAGERS else managed_by or ""

@@ -7,28 +7,18 @@ and has no condition while it waits: what it has of pods, roles and restarts is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
-import msgspec
-
-from gangboard.decode.annotations import WireActed
-from gangboard.decode.fitting import key_fields
-from gangboard.decode.jobs import read_manager
-from gangboard.decode.managers import last_writer
-from gangboard.decode.owner_meta import WireOwnerMeta, labels_as
+from gangboard.decode.owner_meta import WireActedMeta
 from gangboard.decode.wire import (
     Int32,
     Wire,
     WireCondition,
     or_one,
     read_conditions,
-    read_meta,
     read_time,
 )
-from gangboard.domain.api_resource import Resource
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import resumed_at
 from gangboard.domain.owner import Outcome, Owner, Reported, finish_by
@@ -41,22 +31,11 @@ from gangboard.owners.trainjob.runtime import (
     named_runtime,
     with_runtime,
 )
-from gangboard.plugins.owner_kind import KindNotes, OwnerKind
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind, taken_from
 
-_OWN_MANAGERS = ("trainer.kubeflow.org/trainjob-controller",)
 _JOBSETS = "jobset.x-k8s.io", "JobSet"
 _ENDS = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}
-_NOT_MADE = "TrainJob resources reconciliation failed: "
-
 _PROGRESS = "progress"  # in `detail`
-
-
-class _WireLabels(Wire):
-    queue: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/queue-name")
-
-
-class _WireTrainJobMeta(WireOwnerMeta):
-    annotations: WireActed | None = None
 
 
 class _WireTrainer(Wire):
@@ -93,39 +72,100 @@ class _WireTrainJobStatus(Wire):
 class WireTrainJob(Wire):
     """A TrainJob as narrow as it is kept."""
 
-    metadata: _WireTrainJobMeta
+    metadata: WireActedMeta
     spec: _WireTrainJobSpec | None = None
     status: _WireTrainJobStatus | None = None
 
 
-def _build(wire: WireTrainJob, version: str) -> Owner:
-    labels = labels_as(wire.metadata, _WireLabels)
-    annotations = wire.metadata.annotations or WireActed()
-    spec, status = wire.spec or _WireTrainJobSpec(), wire.status or _WireTrainJobStatus()
-    conditions = read_conditions(status.conditions)
-    suspend_set_by, set_at = last_writer(wire.metadata.managed_fields, "/spec/suspend")
-    asked = spec.trainer.num_nodes if spec.trainer is not None else None
-    given = {
-        NODES: "" if asked is None else str(asked),
-        _PROGRESS: _progress(status.trainer_status),
-    }
-    meta = read_meta(wire.metadata, GROUP, "TrainJob", version)
-    return Owner(
-        meta=meta,
-        suspended=bool(spec.suspend),
-        suspend_set_by=suspend_set_by,
-        suspend_set_at=read_time(set_at),
-        desired=or_one(asked),
-        finish=finish_by(conditions, _ENDS),
-        conditions=conditions,
-        queue=labels.queue or "",
-        managed_by=read_manager(spec.managed_by, _OWN_MANAGERS),
-        resumed_at=resumed_at(conditions),
-        reported=_reported(status.jobs_status or ()),
-        last_action=annotations.last_action,
-        blueprints=named_runtime(meta.ref.namespace, spec.runtime_ref),
-        detail={name: text for name, text in given.items() if text},
+_FROM_JOBSET = (
+    "desired",
+    "roles",
+    "pod_requests",
+    "restarts",
+    "max_restarts",
+    "counted_restarts",
+    "restarting",
+    "job_restarts",
+    "gang_request",
+    "group_name",
+    "priority_class",
+    "grace_seconds",
+)
+"""Fields that a TrainJob has from the JobSet that the Trainer makes for it."""
+
+
+class TrainJob(OwnerKind):
+    """A TrainJob of Kubeflow Trainer v2."""
+
+    group = GROUP
+    kind = "TrainJob"
+    versions = ("v1alpha1",)
+    wire = WireTrainJob
+    blueprints = RUNTIMES
+    notes = KindNotes(
+        gang="the TrainJob with its JobSet and Jobs",
+        units="as of the JobSet",
+        queues="Kueue",
+        limits=(
+            "it rewrites its JobSet; one that was suspended below it loses its pods and gets new "
+            "ones. Its runtime tells which parts train, which prepare (those are in no gang by "
+            "design), and whether a gang is asked for; a PodGroup of another API is decoration for "
+            "the stock scheduler"
+        ),
+        tested="Kubeflow Trainer 2.3 on 1.37",
     )
+    own_managers = ("trainer.kubeflow.org/trainjob-controller",)
+    makes = (_JOBSETS, ("batch", "Job"))
+    selector_label = "jobset.sigs.k8s.io/jobset-name"  # its JobSet has its name
+    levers = ("suspend",)
+    event_reasons: Mapping[str, str] = {
+        "TrainJobResourcesCreationFailed": "TrainJob resources reconciliation failed: "
+    }
+
+    def build(self, wire: WireTrainJob, version: str) -> Owner:
+        """Return the TrainJob with the size that its own spec asks for."""
+        spec, status = wire.spec or _WireTrainJobSpec(), wire.status or _WireTrainJobStatus()
+        conditions = read_conditions(status.conditions)
+        nodes = spec.trainer.num_nodes if spec.trainer is not None else None
+        detail = {
+            NODES: "" if nodes is None else str(nodes),
+            _PROGRESS: _progress(status.trainer_status),
+        }
+        return Owner(
+            meta=self.read_meta(wire, version),
+            **self.read_control(wire, spec.managed_by),
+            suspended=bool(spec.suspend),
+            desired=or_one(nodes),
+            finish=finish_by(conditions, _ENDS),
+            conditions=conditions,
+            resumed_at=resumed_at(conditions),
+            reported=_reported(status.jobs_status or ()),
+            blueprints=named_runtime(wire.metadata.namespace, spec.runtime_ref),
+            detail={name: text for name, text in detail.items() if text},
+        )
+
+    def complete(
+        self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
+    ) -> Owner:
+        """Return the TrainJob with the parts of its JobSet, and what its runtime says of them."""
+        for one in made:
+            if (one.meta.ref.group, one.meta.ref.kind) == _JOBSETS:
+                owner = taken_from(owner, one, _FROM_JOBSET)
+                break
+        return with_runtime(owner, blueprints[0]) if blueprints else owner
+
+    def makers(self, owner: Owner) -> Iterator[tuple[str, str, str]]:
+        """Yield its JobSet, which has its name (real-owners.md §1.2)."""
+        yield (*_JOBSETS, owner.meta.ref.name)
+
+    def facts(self, owner: Owner) -> dict[str, str]:
+        """Return its runtime and its progress."""
+        rows = {}
+        for runtime in owner.blueprints:
+            rows["Runtime"] = label(runtime)
+        if _PROGRESS in owner.detail:
+            rows["Progress"] = owner.detail[_PROGRESS]
+        return rows
 
 
 def _reported(parts: Sequence[_WireJobsStatus]) -> Reported | None:
@@ -161,81 +201,3 @@ def _duration(seconds: int) -> str:
 
 def _moment(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M:%S} UTC"
-
-
-def _complete(trainjob: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]) -> Owner:
-    """Return the TrainJob with what its JobSet makes for it, and what its runtime says of that."""
-    jobsets = [one for one in made if (one.meta.ref.group, one.meta.ref.kind) == _JOBSETS]
-    if jobsets:
-        taken: dict[str, Any] = {name: getattr(jobsets[0], name) for name in _FROM_JOBSET}
-        trainjob = replace(trainjob, **taken)
-    return with_runtime(trainjob, blueprints[0]) if blueprints else trainjob
-
-
-def _facts(trainjob: Owner) -> dict[str, str]:
-    found = {}
-    for runtime in trainjob.blueprints:
-        found["Runtime"] = label(runtime)
-    if _PROGRESS in trainjob.detail:
-        found["Progress"] = trainjob.detail[_PROGRESS]
-    return found
-
-
-_FROM_JOBSET = (
-    "desired",
-    "roles",
-    "pod_requests",
-    "restarts",
-    "max_restarts",
-    "counted_restarts",
-    "restarting",
-    "job_restarts",
-    "gang_request",
-    "group_name",
-    "priority_class",
-    "grace_seconds",
-)
-"""What a TrainJob has by the JobSet that the Trainer makes for it."""
-
-
-def _makers(trainjob: Owner) -> Iterator[tuple[str, str, str]]:
-    """Yield its JobSet, which has its name (real-owners.md §1.2)."""
-    yield (*_JOBSETS, trainjob.meta.ref.name)
-
-
-OWNER = OwnerKind(
-    resource=Resource(
-        group=GROUP,
-        plural="trainjobs",
-        kind="TrainJob",
-        versions=("v1alpha1",),
-        wire=WireTrainJob,
-        model=Owner,
-        build=_build,
-        needed=True,
-        decoder_version=5,
-        fields=key_fields(WireTrainJob),
-    ),
-    label="TrainJob",
-    selector_label="jobset.sigs.k8s.io/jobset-name",  # its JobSet is called as it
-    notes=KindNotes(
-        gang="the TrainJob with its JobSet and Jobs",
-        units="as of the JobSet",
-        queues="Kueue",
-        limits=(
-            "it rewrites its JobSet; one that was suspended below it loses its pods and gets new "
-            "ones. Its runtime tells which parts train, which prepare (those are in no gang by "
-            "design), and whether a gang is asked for; a PodGroup of another API is decoration for "
-            "the stock scheduler"
-        ),
-        tested="Kubeflow Trainer 2.3 on 1.37",
-    ),
-    own_managers=_OWN_MANAGERS,
-    makes=(_JOBSETS, ("batch", "Job")),
-    levers=("suspend",),
-    complete=_complete,
-    makers=_makers,
-    blueprints=RUNTIMES,
-    facts=_facts,
-    event_reasons={"TrainJobResourcesCreationFailed": _NOT_MADE},
-)

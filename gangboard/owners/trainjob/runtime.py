@@ -144,7 +144,6 @@ def _resource(kind: str) -> Resource:
         wire=WireRuntime,
         model=Blueprint,
         build=partial(_build, kind=kind),
-        decoder_version=2,
         fields=key_fields(WireRuntime),
     )
 

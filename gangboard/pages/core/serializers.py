@@ -12,6 +12,7 @@ from typing import Any, Union, get_args, get_origin
 from rest_framework import serializers
 
 from gangboard.api.fields import ChoiceOrNullField, PageSerializer, TimeField, WordField
+from gangboard.pages.core.domain_serializers import OF_DOMAIN
 from gangboard.pages.core.rows import Field, fields_of
 
 _SIMPLE: Mapping[type, type[serializers.Field[Any, Any, Any, Any]]] = {
@@ -27,10 +28,14 @@ _SIMPLE: Mapping[type, type[serializers.Field[Any, Any, Any, Any]]] = {
 def serializer_of(row: type) -> type[serializers.Serializer[Any]]:
     """Return the serializer of a row, which has the docstring of the row.
 
-    Its name in the OpenAPI document is that of the row without `Row`, or the `json_name` of the row.
+    Its name in the OpenAPI document is that of the row without `Row`, or the `json_name` of the row. A row
+    that extends a value of `domain` has the fields of the value first.
     """
+    if row in OF_DOMAIN:
+        return OF_DOMAIN[row]
+    bases = tuple(OF_DOMAIN[base] for base in row.__mro__ if base in OF_DOMAIN)
     members = {**_members(row), "__doc__": row.__doc__}
-    return type(f"{_json_name(row)}Serializer", (serializers.Serializer,), members)
+    return type(f"{_json_name(row)}Serializer", bases or (serializers.Serializer,), members)
 
 
 @cache

@@ -32,11 +32,13 @@ class ColumnHeading:
     """The heading of a column."""
 
     label: str
-    meaning: str
+    meaning: str = ""
     href: str = ""
     """Address that sorts by the column; empty if it cannot be sorted by."""
     direction: str = ""
     """`ascending` or `descending` if the rows are sorted by the column."""
+    css: str = ""
+    """CSS class of the column, in lists that have columns of their own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import cache
 from typing import Any
 
 from django import template
+from django.template.loader import get_template
+from django.utils.html import conditional_escape
+from django.utils.safestring import SafeString, mark_safe
 
-from gangboard.pages.core.tables import UNSORTED, Sorting, table_of
+from gangboard.pages.core.columns import Column
+from gangboard.pages.core.tables import DASH, UNSORTED, Sorting, table_of
+from gangboard.web.templatetags.pages import age, number
 
 register = template.Library()
 
@@ -43,3 +50,33 @@ def table(
         "csrf_token": context.get("csrf_token"),
         "viewer": context.get("viewer"),
     }
+
+
+@register.simple_tag(takes_context=True)
+def cells(context: template.Context, columns: Iterable[Column], row: Any) -> SafeString:
+    """Print the cells of a row. A loop in a template takes half as long again, and lists are long."""
+    return mark_safe("".join(_cell(context, column, row) for column in columns))  # noqa: S308  # escaped
+
+
+def _cell(context: template.Context, column: Column, row: Any) -> str:
+    value = getattr(row, column.value) if column.value else None
+    css = f"{column.css} given" if column.choice and value else column.css
+    inside = _inside(context, column, value)
+    if column.is_row_header:
+        return f'<th scope="row" class="{css}">{inside}</th>'
+    return f'<td class="{css}">{inside}</td>'
+
+
+def _inside(context: template.Context, column: Column, value: Any) -> str:
+    if column.template:
+        return _nodes_of(column.template).render(context)
+    if isinstance(value, datetime):
+        return f"{age(context, value)} ago"
+    if value and isinstance(value, int | float):
+        return number(value)
+    return conditional_escape(value or DASH)
+
+
+@cache
+def _nodes_of(name: str) -> template.NodeList:
+    return get_template(name).template.nodelist  # type: ignore[attr-defined]  # of Django's own engine

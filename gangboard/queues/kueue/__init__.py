@@ -267,7 +267,6 @@ QUEUE = QueueSystem(
             wire=WireWorkload,
             model=QueueEntry,
             build=_build,
-            decoder_version=8,
             fields=("spec.queueName",),
         ),
         *QUEUE_RESOURCES,

@@ -84,7 +84,7 @@ class ResourceState(models.Model):
     resource_version = models.CharField(max_length=128, default="")
     """From which the next watch goes on; empty to list first."""
     decoder_version = models.IntegerField(default=0)
-    """The version of the decoder that read its objects with a resourceVersion; 0 when several did."""
+    """Fingerprint of the decoder that read its objects with a resourceVersion; 0 when several did."""
     listed_at = models.DateTimeField(null=True)
     contact_at = models.DateTimeField(null=True)
     objects_count = models.IntegerField(default=0)

@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from gangboard.logs import one_line
 from gangboard.ops.database_command import DatabaseCommand
-from gangboard.readmodels import explain
+from gangboard.pages.gang import text_report as explain
+from gangboard.pages.gang.history import find_deleted_gang
+from gangboard.pages.gang.queries import gang_detail
 from gangboard.readmodels.freshness import read_freshness
-from gangboard.readmodels.gang_history import find_deleted_gang
-from gangboard.readmodels.gang_page import gang_detail
 from gangboard.store.access import Scope, Viewer
 
 NARROWEST = 40

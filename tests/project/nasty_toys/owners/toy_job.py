@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gangboard.decode.wire import Wire, WireMeta, read_meta
-from gangboard.domain.api_resource import Resource
+from gangboard.decode.wire import Wire, WireMeta
 from gangboard.domain.owner import Owner
 from gangboard.plugins.owner_kind import OwnerKind
 
@@ -34,19 +33,24 @@ class ToyJob(Wire):
     status: _Status | None = None
 
 
-def _build(wire: ToyJob, version: str) -> Owner:
-    labels = wire.metadata.labels or _Labels()
-    return Owner(
-        read_meta(wire.metadata, "toys.example", "Job", version),
-        suspended=(wire.status or _Status()).phase in ("Stopped", "Waiting"),
-        desired=(wire.spec or _Spec()).pods,
-        queue=labels.line,
-    )
+class Job(OwnerKind):
+    """A toy Job."""
 
+    group = "toys.example"
+    kind = "Job"
+    versions = ("v1",)
+    wire = ToyJob
+    needed = False
+    label = "toy Job"
+    levers = ("command",)
+    makes = (("toys.example", "Rack"),)
 
-OWNER = OwnerKind(
-    resource=Resource("toys.example", "jobs", "Job", ("v1",), ToyJob, Owner, _build),
-    label="toy Job",
-    levers=("command",),
-    makes=(("toys.example", "Rack"),),
-)
+    def build(self, wire: ToyJob, version: str) -> Owner:
+        """Return the toy Job."""
+        labels = wire.metadata.labels or _Labels()
+        return Owner(
+            self.read_meta(wire, version),
+            suspended=(wire.status or _Status()).phase in ("Stopped", "Waiting"),
+            desired=(wire.spec or _Spec()).pods,
+            queue=labels.line,
+        )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gangboard.decode.wire import Wire, WireMeta, read_meta
-from gangboard.domain.api_resource import Resource
+from gangboard.decode.wire import Wire, WireMeta
 from gangboard.domain.owner import Owner
 from gangboard.plugins.owner_kind import OwnerKind
 
@@ -14,14 +13,18 @@ class Rack(Wire):
     metadata: WireMeta
 
 
-def _build(wire: Rack, version: str) -> Owner:
-    return Owner(read_meta(wire.metadata, "toys.example", "Rack", version))
+class RackKind(OwnerKind):
+    """A rack."""
 
+    group = "toys.example"
+    kind = "Rack"
+    versions = ("v1",)
+    wire = Rack
+    needed = False
+    stands_alone = False
+    makes = ()
+    pod_label = "toys.example/rack"
 
-OWNER = OwnerKind(
-    resource=Resource("toys.example", "racks", "Rack", ("v1",), Rack, Owner, _build),
-    label="Rack",
-    stands_alone=False,
-    makes=(),
-    pod_label="toys.example/rack",
-)
+    def build(self, wire: Rack, version: str) -> Owner:
+        """Return the rack."""
+        return Owner(self.read_meta(wire, version))

@@ -1,0 +1,297 @@
+"""Jobs of Volcano (batch.volcano.sh/v1alpha1): called as those of Kubernetes are, and made of tasks.
+
+Its controller makes a PodGroup for it and, once its queue has let that in, the pods of all tasks, each labelled with
+its task. It has no field to suspend it: `status.state.phase` alone says that it is aborted, and a Command brings
+that about (`levers/volcano_command.py`). An aborted one has no PodGroup, a resumed one gets another
+(job_controller_actions.go, state/ of v1.14.1; brought about).
+
+Its policies (`RestartJob`, `RestartTask`, `RestartPod`) and people make it restart. The controller deletes pods and the
+PodGroup, makes another PodGroup at once, and then the missing pods. The Job stays `Restarting` as long as so many pods
+terminate that fewer than `minAvailable` are left (state/restarting.go of v1.14.1, seen).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from gangboard.decode.fitting import KeyField
+from gangboard.decode.jobs import (
+    DEFAULT_GRACE,
+    WirePodTemplate,
+    WireTemplateSpec,
+    requests_of,
+    size_of,
+    template_spec,
+)
+from gangboard.decode.owner_meta import WireActedMeta
+from gangboard.decode.podspec import pod_requests
+from gangboard.decode.problems import deliver
+from gangboard.decode.wire import Int32, Wire, read_text, read_time
+from gangboard.domain.advice import AdvisedStep
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.node import Node
+from gangboard.domain.objects import Condition
+from gangboard.domain.owner import Finish, Outcome, Owner, Role
+from gangboard.domain.pod import Pod
+from gangboard.domain.text import is_or_are, label, names, out_of
+from gangboard.domain.traits import KindTraits
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.attempt_history import latest, restart_under_way
+from gangboard.facts.creation_refusal import newest_creation_refusal
+from gangboard.facts.dead_nodes import bring_back, give_up
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.grace_periods import COUNT_GRACE, CREATION_GRACE, newest_creation
+from gangboard.facts.unit_counts import missing, sick_nodes
+from gangboard.levers import volcano_command
+from gangboard.levers.volcano_command import MOST_RETRIES, PHASE, RETRIES
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind
+from gangboard.plugins.rule import UnitRule
+
+_TASK = "volcano.sh/task-spec"
+_MOST_RETRIES = 3
+"""`spec.maxRetry` where nobody set it (default of the CRD)."""
+_STOPPED = ("Aborting", "Aborted")
+_RESTARTING = "Restarting"
+_ENDS = {
+    "Completed": Outcome.SUCCEEDED,
+    "Failed": Outcome.FAILED,
+    "Terminated": Outcome.FAILED,
+}
+_CONTROLLER = "Volcano's controller (vc-controller-manager)"
+
+
+class _WireTask(Wire):
+    name: str = ""
+    replicas: Int32 | None = None
+    min_available: Int32 | None = None
+    template: KeyField[WirePodTemplate | None] = None
+
+    @property
+    def pod(self) -> WireTemplateSpec:
+        """The spec of its pods."""
+        return template_spec(self.template)
+
+
+class _WireSpec(Wire):
+    tasks: list[_WireTask] | None = None
+    min_available: Int32 | None = None
+    max_retry: Int32 | None = None
+    priority_class_name: str | None = None
+
+
+class _WireState(Wire):
+    phase: str | None = None
+    reason: str | None = None
+    message: str | None = None
+    last_transition_time: str | None = None
+
+
+class _WireStatus(Wire):
+    state: _WireState | None = None
+    retry_count: Int32 | None = None
+
+
+class WireJob(Wire):
+    """A Job of Volcano as narrow as it is kept."""
+
+    metadata: WireActedMeta
+    spec: _WireSpec | None = None
+    status: _WireStatus | None = None
+
+
+def _roles(tasks: list[_WireTask]) -> tuple[tuple[Role, ...], tuple[str, ...]]:
+    """Return a role for each task, and what is wrong with their templates."""
+    roles, faults = list[Role](), list[str]()
+    for task in tasks:
+        requests, malformed = pod_requests(task.pod)
+        pods = max(0, task.replicas or 0)
+        # A pointer in Go: 0 was written on purpose, and the task is optional (getMinTaskMember).
+        least = pods if task.min_available is None else min(pods, max(0, task.min_available))
+        roles.append(Role(task.name, 1, pods, requests, noun="task", quorum=least))
+        faults += [f"in task {task.name} {fault}" for fault in malformed]
+    return tuple(roles), tuple(faults)
+
+
+def _finish(state: _WireState) -> Finish | None:
+    outcome = _ENDS.get(state.phase or "")
+    if outcome is None:
+        return None
+    reason = state.reason or (state.phase if outcome is Outcome.FAILED else "") or ""
+    return Finish(outcome, reason, read_text(state.message), read_time(state.last_transition_time))
+
+
+# A restart
+
+
+def _find_restart(unit: Unit) -> Finding | None:
+    """Return a finding while pods of before terminate, or others are not made yet."""
+    restart = restart_under_way(unit) if unit.owner.restarting else None
+    if restart is None:
+        return None
+    leaving = [pod for pod in unit.pods if pod.is_live and pod.is_terminating]
+    is_refused = newest_creation_refusal(unit) is not None
+    if not leaving and (is_refused or not missing(unit)):
+        return None  # what its pods lack is another reason
+    ready = len(unit.ready)
+    counts = f"{restart.text}: {out_of(ready, unit.wanted, 'pod')} {is_or_are(ready)} ready"
+    due = _end_of_patience(unit, leaving)
+    is_stuck = bool(_sick_nodes_of(leaving, unit)) or (due is not None and due <= unit.now)
+    return unit_finding(
+        RESTARTING,
+        unit,
+        f"{counts}; {_waits_until_gone(leaving, unit) if leaving else _is_to_make(unit)}.",
+        health=Health.BLOCKED if is_stuck and not unit.ready else None,
+        advice=_advice(unit, leaving) if is_stuck else (),
+        evidence=(
+            Evidence("status.state.phase", "Restarting", unit.owner.meta.ref),
+            *(
+                Evidence("metadata.deletionTimestamp", _time(pod), pod.meta.ref)
+                for pod in leaving[:1]
+            ),
+        ),
+        recheck_at=due if due is not None and due > unit.now else None,
+        since=_begun(unit),
+        stage=Stage.RUN,
+    )
+
+
+def _waits_until_gone(leaving: list[Pod], unit: Unit) -> str:
+    """Return `pod run-0 is still being deleted on node n0, which is NotReady`."""
+    pods = names(pod.meta.ref.name for pod in leaving)
+    noun = "pod" if len(leaving) == 1 else "pods"
+    text = f"{noun} {pods} {is_or_are(len(leaving))} still being deleted"
+    sick = _sick_nodes_of(leaving, unit)
+    if not sick:
+        return text
+    nodes = "node" if len(sick) == 1 else "nodes"
+    listed = names(node.meta.ref.name for node in sick)
+    return f"{text} on {nodes} {listed}, which {is_or_are(len(sick))} NotReady"
+
+
+def _sick_nodes_of(pods: list[Pod], unit: Unit) -> tuple[Node, ...]:
+    where = {pod.node for pod in pods}
+    return tuple(node for node in sick_nodes(unit) if node.meta.ref.name in where)
+
+
+def _is_to_make(unit: Unit) -> str:
+    number = missing(unit)
+    rest = "the other pod" if number == 1 else f"the other {number} pods"
+    text = f"{_CONTROLLER} has not made {rest} yet"
+    if unit.facts.events_known:
+        return text
+    return f"{text}. Events cannot be read, so a refusal would not be seen"
+
+
+def _end_of_patience(unit: Unit, leaving: list[Pod]) -> datetime | None:
+    """Return when a pod should be gone, or be made: nothing goes on by itself after that."""
+    if leaving:
+        # Their `deletionTimestamp` is when their grace is over.
+        over = latest(pod.meta.deleting_since for pod in leaving)
+        return over + COUNT_GRACE if over is not None else None
+    begun = latest((_begun(unit), newest_creation(unit.current)))
+    return begun + CREATION_GRACE if begun is not None else None
+
+
+def _begun(unit: Unit) -> datetime | None:
+    """Return when its controller said that it restarts."""
+    return latest(one.since for one in unit.owner.conditions)
+
+
+def _advice(unit: Unit, leaving: list[Pod]) -> tuple[AdvisedStep | str, ...]:
+    if not leaving and not unit.facts.events_known:
+        return ()
+    if not leaving:
+        return (f"Start {_CONTROLLER} if it does not run, and look into its log.",)
+    sick = _sick_nodes_of(leaving, unit)
+    if sick:
+        return (*bring_back(sick), *give_up(unit))
+    first = label(leaving[0].meta.ref)
+    return (
+        f"Look why {first} does not end: its finalizers, and the kubelet of node {leaving[0].node}.",
+    )
+
+
+def _time(pod: Pod) -> str:
+    return pod.meta.deleting_since.isoformat() if pod.meta.deleting_since is not None else ""
+
+
+RESTARTING = UnitRule(
+    "restarting", Stage.FORMATION, "Restarting", 30, _find_restart, health=Health.DEGRADED
+)
+
+
+class VolcanoJob(OwnerKind):
+    """A Job of Volcano."""
+
+    group = "batch.volcano.sh"
+    kind = "Job"
+    versions = ("v1alpha1",)
+    wire = WireJob
+    label = "Volcano Job"
+    notes = KindNotes(
+        gang="the Job with the pods of its tasks",
+        units="its Volcano PodGroup, else each task",
+        queues="queues of Volcano",
+        limits=(
+            "it has no suspend field: a Command aborts and resumes it. Each resume counts as a retry, and "
+            "at `maxRetry` it fails; while it restarts a Command is lost. Its pods are made only once its "
+            "queue has let it in"
+        ),
+        tested="Volcano 1.14 on 1.37",
+    )
+    traits = KindTraits(suspend_field="status.state.phase", suspended_detail=PHASE, ends_pods=True)
+    makes = ()
+    levers = (volcano_command.LEVER.key,)
+    rules = (RESTARTING,)
+    event_reasons: Mapping[str, str] = {
+        "PluginError": "",
+        "PVCError": "Failed to create PVC, err:",
+        "PodGroupError": "Failed to create PodGroup, err:",
+    }
+
+    def build(self, wire: WireJob, version: str) -> Owner:
+        """Return the Job with a role for each task."""
+        spec, status = wire.spec or _WireSpec(), wire.status or _WireStatus()
+        state = status.state or _WireState()
+        phase = state.phase or ""
+        roles, faults = _roles(spec.tasks or [])
+        retries = max(0, status.retry_count or 0)
+        most = _MOST_RETRIES if spec.max_retry is None else spec.max_retry
+        is_restarting = phase == _RESTARTING
+        changed_at = read_time(state.last_transition_time)
+        annotations = wire.metadata.annotations
+        owner = Owner(
+            meta=self.read_meta(wire, version),
+            suspended=phase in _STOPPED,
+            suspend_set_at=changed_at if phase in _STOPPED else None,
+            desired=size_of(roles),
+            roles=roles,
+            pod_requests=requests_of(roles),
+            finish=_finish(state),
+            # A resume counts as one, too: it is a restart only while the phase says so.
+            restarts=retries if is_restarting else 0,
+            counted_restarts=retries if is_restarting else 0,
+            max_restarts=most,
+            restarting=is_restarting,
+            conditions=(Condition(phase, "True", since=changed_at),) if is_restarting else (),
+            priority_class=spec.priority_class_name or "",
+            last_action=annotations.last_action if annotations else "",
+            grace_seconds=max(
+                (task.pod.grace_seconds for task in spec.tasks or ()), default=DEFAULT_GRACE
+            ),
+            detail={PHASE: phase, RETRIES: str(retries), MOST_RETRIES: str(most)},
+        )
+        return deliver(owner, faults)
+
+    def role_of(self, pod: Pod) -> str:
+        """Return the task that a pod belongs to."""
+        return pod.labels.get(_TASK, "")
+
+    def facts(self, owner: Owner) -> dict[str, str]:
+        """Return how often it was restarted or resumed: both count, and at the most it fails."""
+        retries, most = owner.detail[RETRIES], owner.detail[MOST_RETRIES]
+        return (
+            {"Retries": f"{retries} of {most} (a resume counts as one)"} if retries != "0" else {}
+        )

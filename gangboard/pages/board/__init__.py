@@ -1,0 +1,1 @@
+"""The Board: all gangs as one list, with counts by health."""

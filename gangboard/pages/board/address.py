@@ -1,0 +1,70 @@
+"""The state of the Board, which stands in its address."""
+
+from __future__ import annotations
+
+from django.http import QueryDict
+
+from gangboard.pages.board.rows import OPTIONAL_KEYS
+from gangboard.readmodels.gangs import GROUPINGS, ORDERINGS, GangFilters
+from gangboard.web.addresses import Address, read_cursor, read_text
+
+_NO_COLUMNS = "none"
+
+
+def read_board_address(query: QueryDict) -> Address[GangFilters]:
+    """Return the state of the Board that a query asks for. Unknown words are left out.
+
+    A query may have several healths, and one of the known orderings and groupings.
+    """
+    healths = [word for text in query.getlist("health") for word in text.split(",") if word]
+    filters = GangFilters(
+        cluster=read_text(query, "cluster"),
+        namespace=read_text(query, "namespace"),
+        kind=read_text(query, "kind"),
+        health=tuple(dict.fromkeys(word.replace("\x00", "")[:16] for word in healths))[:9],
+        code=read_text(query, "code"),
+        queue=read_text(query, "queue"),
+        stage=read_text(query, "stage"),
+        q=read_text(query, "q"),
+        show_finished=read_text(query, "show_finished") == "1",
+        gone=read_text(query, "gone") == "1",
+        ordering=_allowed(read_text(query, "ordering"), ORDERINGS, "health"),
+        group_by=_allowed(read_text(query, "group_by"), GROUPINGS, ""),
+    )
+    columns = read_columns(query)
+    every = (
+        ("q", filters.q),
+        ("cluster", filters.cluster),
+        ("namespace", filters.namespace),
+        ("kind", filters.kind),
+        ("queue", filters.queue),
+        ("stage", filters.stage),
+        ("code", filters.code),
+        ("group_by", filters.group_by),
+        ("ordering", "" if filters.ordering == "health" else filters.ordering),
+        ("show_finished", "1" if filters.show_finished else ""),
+        ("gone", "1" if filters.gone else ""),
+        ("health", ",".join(filters.health)),
+        ("columns", "" if columns is None else write_columns(columns)),
+    )
+    return Address("board", filters, tuple(pair for pair in every if pair[1]), read_cursor(query))
+
+
+def read_columns(query: QueryDict) -> tuple[str, ...] | None:
+    """Return the keys of the optional columns in a query, in the order of the menu.
+
+    Returns None for a query without a column, and no key for the word `none`.
+    """
+    words = set(read_text(query, "columns").split(","))
+    if not words & {*OPTIONAL_KEYS, _NO_COLUMNS}:
+        return None
+    return tuple(key for key in OPTIONAL_KEYS if key in words)
+
+
+def write_columns(keys: tuple[str, ...]) -> str:
+    """Return the text with which an address asks for these optional columns and no others."""
+    return ",".join(keys) or _NO_COLUMNS
+
+
+def _allowed(text: str, allowed: tuple[str, ...], default: str) -> str:
+    return text if text in allowed else default

@@ -1,0 +1,116 @@
+"""Preferences of a person for the Board: its columns, and its states with names (views)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from gangboard.pages.board.address import read_board_address, read_columns, write_columns
+from gangboard.pages.board.rows import OPTIONAL, OPTIONAL_KEYS
+from gangboard.readmodels.printable import printable
+from gangboard.store import board_choices
+from gangboard.store.access import Viewer
+from gangboard.web.auth import viewer_for
+
+_AT_FIRST = tuple(column.key for column in OPTIONAL if column.shown_at_first)
+"""Optional columns of people who have not chosen any."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChoice:
+    """One optional column."""
+
+    name: str
+    label: str
+    shown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ViewLink:
+    """One view of the person."""
+
+    id: int
+    name: str
+    href: str
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BoardChoices:
+    """The preferences of a person, and the state of the Board as a view would keep it."""
+
+    columns: tuple[ColumnChoice, ...]
+    views: tuple[ViewLink, ...]
+    query: str
+    """The query of a view of the present state."""
+    longest_name: int = board_choices.LONGEST_NAME
+
+    @property
+    def hidden(self) -> str:
+        """Return the CSS classes that hide columns."""
+        return " ".join(f"without-{column.name}" for column in self.columns if not column.shown)
+
+
+def read_choices(viewer: Viewer, query: QueryDict) -> BoardChoices:
+    """Return the preferences of the viewer (1 or 2 queries). Columns in the address come first."""
+    keys = read_columns(query)
+    if keys is None:
+        keys = board_choices.read_columns(viewer.user_id)
+    if keys is None:
+        keys = _AT_FIRST
+    pairs = read_board_address(query).pairs
+    current = urlencode(pairs)
+    return BoardChoices(
+        tuple(ColumnChoice(column.key, column.label, column.key in keys) for column in OPTIONAL),
+        tuple(
+            ViewLink(view.id, printable(view.name), _address(view.query), view.query == current)
+            for view in board_choices.read_views(viewer.user_id)
+        ),
+        urlencode((*(pair for pair in pairs if pair[0] != "columns"), _columns_pair(keys))),
+    )
+
+
+@require_POST
+def keep_columns(request: HttpRequest) -> HttpResponse:
+    """Save the columns that the person wants to see."""
+    viewer = viewer_for(request)
+    chosen = set(request.POST.getlist("column"))
+    board_choices.save_columns(viewer.user_id, (key for key in OPTIONAL_KEYS if key in chosen))
+    pairs = read_board_address(QueryDict(request.POST.get("query", ""))).without("columns")
+    return HttpResponseRedirect(_address(urlencode(pairs)), status=303)
+
+
+@require_POST
+def keep_view(request: HttpRequest) -> HttpResponse:
+    """Save the state of the Board under a name."""
+    viewer = viewer_for(request)
+    name = request.POST.get("name", "").replace("\x00", "").strip()[: board_choices.LONGEST_NAME]
+    query = urlencode(read_board_address(QueryDict(request.POST.get("query", ""))).pairs)
+    if name and not board_choices.save_view(viewer.user_id, name, query):
+        sentence = (
+            f"You have {board_choices.MOST_VIEWS} views, which is the most. Remove one first."
+        )
+        return HttpResponse(sentence, status=409, content_type="text/plain; charset=utf-8")
+    return HttpResponseRedirect(_address(query), status=303)
+
+
+@require_POST
+def drop_view(request: HttpRequest, view_id: str) -> HttpResponse:
+    """Delete a view of the person."""
+    board_choices.delete_view(viewer_for(request).user_id, view_id)
+    pairs = read_board_address(QueryDict(request.POST.get("query", ""))).pairs
+    return HttpResponseRedirect(_address(urlencode(pairs)), status=303)
+
+
+def _columns_pair(keys: Collection[str]) -> tuple[str, str]:
+    return ("columns", write_columns(tuple(key for key in OPTIONAL_KEYS if key in keys)))
+
+
+def _address(query: str) -> str:
+    board = reverse("board")
+    return f"{board}?{query}" if query else board

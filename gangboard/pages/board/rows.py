@@ -1,0 +1,101 @@
+"""The columns, the tiles and the lines of the Board."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gangboard.pages.core.columns import Column, optional_columns
+from gangboard.readmodels.gangs import GangRow
+from gangboard.readmodels.state_labels import Face
+
+COLUMNS = (
+    Column("status", "Status", template="board/cells/status.html", sort="health"),
+    Column("gang", "Gang", template="board/cells/gang.html", sort="name", is_row_header=True),
+    Column("why", "Why, and what would help", template="board/cells/why.html"),
+    Column("queue", "Queue", "queue", choice=3, shown_at_first=False),
+    Column("priority", "Priority", "priority", sort="priority", choice=1, shown_at_first=False),
+    Column("members", "Ready", template="board/cells/ready.html"),
+    Column("accelerators", "Accelerators", "accelerators", sort="-accelerators", choice=2),
+    Column(
+        *("restarts", "Restarts", "restarts", "board/cells/restarts.html"),
+        choice=4,
+        shown_at_first=False,
+    ),
+    Column("created", "Created", "created_at", sort="-created_at", choice=5, shown_at_first=False),
+    Column("since", "For", template="board/cells/since.html", sort="since"),
+)
+"""Styles hide an optional column that is empty in every row."""
+OPTIONAL = optional_columns(COLUMNS)
+OPTIONAL_KEYS = tuple(column.key for column in OPTIONAL)
+CSV_COLUMNS = (
+    *("id", "cluster", "namespace", "api_group", "kind", "name"),
+    *("health", "since", "since_first_seen", "stage", "code", "title", "message", "next_step"),
+    *("members_known", "members.desired", "members.quorum", "members.created", "members.scheduled"),
+    *("members.ready", "members.succeeded", "members.failed", "members.held"),
+    *("accelerators", "queue", "priority", "restarts", "created_at"),
+    *("observed_at", "stale", "gone_at"),
+)
+"""Attributes of a GangRow in the CSV file. The last part of a name is the heading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """How many gangs have one health."""
+
+    face: Face
+    gangs: int | None
+    """Null if there is no gang and no cluster of the filter has been read yet."""
+    accelerators: float
+    last_succeeded: int = 0
+    """Those of them that had succeeded when last seen."""
+    note: str = ""
+    """A remark that stands in place of the number of accelerators."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The values of the filters: what occurs among the gangs that the viewer may see."""
+
+    clusters: tuple[str, ...]
+    namespaces: tuple[str, ...]
+    kinds: tuple[str, ...]
+    queues: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The line above the rows of one group."""
+
+    key: str
+    title: str
+    face: Face | None
+    gangs: int
+    accelerators: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the table: a heading or a gang."""
+
+    id: str
+    heading: Heading | None = None
+    row: GangRow | None = None
+
+    @property
+    def shown(self) -> object:
+        """Return the printed values without ages."""
+        return self.heading if self.row is None else self.row.shown
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Everything on the Board but the frame around every page."""
+
+    tiles: tuple[Tile, ...]
+    choices: Choices
+    lines: tuple[Line, ...]
+    next_cursor: str | None
+    total: int | None
+    """Gangs that the filters leave, on all pages. Null as in `Tile.gangs`."""
+    hidden: int
+    """Succeeded gangs that are left out."""

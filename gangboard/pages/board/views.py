@@ -1,0 +1,229 @@
+"""The page of the Board, its updates and its CSV file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponseBase, QueryDict
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from gangboard.actions.requests import MOST_AT_ONCE
+from gangboard.pages.board.address import read_board_address
+from gangboard.pages.board.preferences import read_choices
+from gangboard.pages.board.queries import export_gangs, read_board
+from gangboard.pages.board.rows import COLUMNS, CSV_COLUMNS, Board, Line, Tile
+from gangboard.pages.core.columns import headings_of
+from gangboard.readmodels.action_offers import board_offers
+from gangboard.readmodels.action_rows import OfferRow
+from gangboard.readmodels.csv_lines import write_csv
+from gangboard.readmodels.gangs import GROUPINGS, ORDERINGS, GangFilters, GangRow
+from gangboard.readmodels.known_trends import since_known
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.state_labels import reason_title
+from gangboard.readmodels.trends import DAY, Curve, Trends, read_gang_trends
+from gangboard.readmodels.unseen import Unseen, find_unread
+from gangboard.web.addresses import Address, make_select
+from gangboard.web.auth import viewer_for
+from gangboard.web.exports import Formats, send_file
+from gangboard.web.frame import Frame
+from gangboard.web.live.fragments import Fragment, FragmentList
+from gangboard.web.live_page import Fragments
+from gangboard.web.not_counted import not_counted_line
+from gangboard.web.pagination import ListPage, Paginated
+from gangboard.web.templatetags.trends import over_period
+
+_NO_FILTERS = frozenset({"ordering", "group_by", "columns"})
+"""Parts of an address that leave no gang out."""
+FORMATS: Formats[GangRow] = {
+    "csv": ("text/csv; charset=utf-8", partial(write_csv, columns=CSV_COLUMNS))
+}
+_OPTIONAL_IN_ORDER = tuple(column for column in COLUMNS if column.choice)
+_HEADING_SPAN = len(COLUMNS) - len(_OPTIONAL_IN_ORDER) + 2
+"""Columns under the title of a group, with those of the check box and of the menu."""
+Offers = Mapping[str, tuple[OfferRow, ...]]
+"""Buttons of the owner by id of the gang."""
+
+
+@dataclass(frozen=True, slots=True)
+class TileButton:
+    """A tile. A press adds its gangs to those of other pressed tiles, a second press takes them out."""
+
+    tile: Tile
+    value: str
+    """Healths of the Board after a press, separated by commas."""
+    pressed: bool
+    over_day: str
+    """The range of its number over the last day. Empty if there is no curve."""
+
+
+class BoardPage(ListPage[Board, GangFilters]):
+    """The Board. A change of its filters gets only the parts that change."""
+
+    name = "board"
+    section = "board"
+    welcomes = True
+
+    def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        """Read the address, and whether the browser needs the whole page."""
+        super().setup(request, *args, **kwargs)
+        is_part = request.headers.get("HX-Target") == "board"
+        self.template_name = "board/answer.html" if is_part else "board/page.html"
+
+    def read_address(self, query: QueryDict) -> Address[GangFilters]:
+        """Return the state of the Board in a query."""
+        return read_board_address(query)
+
+    def read_list(self, frame: Frame, cursor: str) -> Board:
+        """Return the gangs that the filters leave."""
+        return read_board(
+            viewer=frame.viewer,
+            filters=self.address.filters,
+            cursor=cursor,
+            limit=self.page_size,
+            clusters=frame.clusters,
+            now=frame.now,
+        )
+
+    def fragments(self, frame: Frame, found: Paginated[Board]) -> Fragments:
+        """Return the tiles, and a row for each gang with the buttons of its owner."""
+        clusters = frame.clusters
+        rows = [line.row for line in found.page.lines if line.row is not None]
+        offers = board_offers(viewer=frame.viewer, rows=rows, clusters=clusters)
+        name = self.address.filters.cluster
+        unread = find_unread(each for each in clusters.values() if name in ("", each.cluster))
+        trends = self._trends(frame)
+        return (
+            *_tile_fragments(found.page, self.address, trends),
+            not_counted_line(clusters, name),
+            *_fragments(found.page, self.address, offers, unread),
+            found.pager,
+        )
+
+    def _trends(self, frame: Frame) -> Trends:
+        """Return the curves of the tiles. There is none if the filters leave out gangs of a cluster."""
+        filters = self.address.filters
+        if filters.narrows_clusters:
+            return Trends(DAY, DAY.begin(frame.now))
+        trends = read_gang_trends(
+            viewer=frame.viewer, clusters=frame.clusters, now=frame.now, cluster=filters.cluster
+        )
+        return since_known(trends)
+
+    def context(self, frame: Frame, found: Paginated[Board]) -> dict[str, object]:
+        """Return the filters, the headings, and the choices of the person."""
+        choices = read_choices(frame.viewer, self.request.GET)
+        most = MOST_AT_ONCE if frame.viewer.operates_somewhere else 0
+        context = _context(found.page, self.address)
+        return {**context, "choices": choices, "most_at_once": most}
+
+
+@require_POST
+def export(request: HttpRequest, ending: str) -> HttpResponseBase:
+    """Send the gangs that the filters leave, of all pages of the list."""
+    viewer = viewer_for(request)
+    address = read_board_address(request.GET)
+    return send_file(
+        request,
+        viewer,
+        "board",
+        FORMATS.get(ending),
+        ending,
+        address.pairs,
+        lambda: export_gangs(viewer, address.filters, now=timezone.now()),
+    )
+
+
+def _tile_fragments(board: Board, address: Address[GangFilters], trends: Trends) -> Fragments:
+    """Return the tiles and their curves. A change of a number does not send the curves again."""
+    curves = {word: curve for word, curve in trends.gangs.items() if curve.can_be_drawn}
+    tiles = tuple(
+        _tile(tile, address, _over_day(curves.get(tile.face.word), trends)) for tile in board.tiles
+    )
+    drawn = {"trends": trends, "curves": tuple(curves.values())}
+    return (
+        FragmentList("healths", tiles),
+        # The clock moves only curves.
+        Fragment("curves", "board/curves.html", drawn, trends if curves else ()),
+    )
+
+
+def _fragments(
+    board: Board, address: Address[GangFilters], offers: Offers, unread: tuple[Unseen, ...]
+) -> Fragments:
+    count = {
+        "total": board.total,
+        "hidden": board.hidden,
+        "gone": address.filters.gone,
+        "living": address.link(gone=""),
+        "show_all": address.link(show_finished="1"),
+        "filtered": any(name not in _NO_FILTERS for name, _ in address.pairs),
+    }
+    nothing = {
+        **count,
+        "lines": bool(board.lines),
+        "unread": bool(unread),
+        "q": printable(address.filters.q),
+    }
+    partly = tuple(cluster for cluster in unread if cluster.is_counted)
+    return (
+        Fragment("count", "board/count.html", count, tuple(count.values())),
+        Fragment("unread", "board/unread.html", {"unseen": partly}, partly),
+        FragmentList("gangs", tuple(_line(line, offers) for line in board.lines)),
+        Fragment("nothing", "board/nothing.html", nothing, nothing),
+    )
+
+
+def _line(line: Line, offers: Offers) -> Fragment:
+    if line.row is None:
+        context = {"heading": line.heading, "span": _HEADING_SPAN, "optional": _OPTIONAL_IN_ORDER}
+        return Fragment(line.id, "board/heading.html", context, line.shown)
+    context = {"row": line.row, "columns": COLUMNS}
+    if line.row.gone_at is not None:
+        return Fragment(line.id, "board/gone_row.html", context, line.shown)
+    menu = offers.get(line.row.id, ())
+    return Fragment(line.id, "board/row.html", {**context, "offers": menu}, (line.shown, menu))
+
+
+def _tile(tile: Tile, address: Address[GangFilters], over_day: str) -> Fragment:
+    # Tiles count gangs that exist, and lead back from the deleted ones.
+    chosen = () if address.filters.gone else address.filters.health
+    health = tile.face.word
+    is_pressed = health in chosen
+    after = (each for each in chosen if each != health) if is_pressed else (*chosen, health)
+    button = TileButton(tile, ",".join(after), is_pressed, over_day)
+    return Fragment(f"tile-{health}", "board/tile.html", {"button": button}, button)
+
+
+def _over_day(curve: Curve | None, trends: Trends) -> str:
+    return f"{curve.range_text}, {over_period(trends)}" if curve is not None else ""
+
+
+def _context(board: Board, address: Address[GangFilters]) -> dict[str, object]:
+    filters, choices = address.filters, board.choices
+    return {
+        "filters": filters,
+        "selects": (
+            make_select("cluster", "Cluster", choices.clusters, filters.cluster),
+            make_select("namespace", "Namespace", choices.namespaces, filters.namespace),
+            make_select("kind", "Kind", choices.kinds, filters.kind),
+            make_select("queue", "Queue", choices.queues, filters.queue),
+            make_select("group_by", "Group by", GROUPINGS, filters.group_by, "none"),
+        ),
+        "columns": headings_of(
+            COLUMNS, filters.ordering, ORDERINGS, lambda text: address.link(ordering=text)
+        ),
+        "kept": tuple(
+            pair
+            for pair in address.pairs
+            if pair[0] in ("health", "code", "stage", "ordering", "columns")
+        ),
+        "reason": reason_title(filters.code) if filters.code else "",
+        "without_reason": address.link(code=""),
+        "any_health": address.without("health", "gone"),
+        "query": urlencode(address.pairs),
+    }

@@ -1,0 +1,246 @@
+"""The evidence of one gang as Markdown, for a ticket: all that its page shows to this viewer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+
+from gangboard.domain.shell import command_line
+from gangboard.pages.gang.rows import GangDetail, JobRow
+from gangboard.readmodels.advice import ShownStep
+from gangboard.readmodels.ages import age_text, standing_text
+from gangboard.readmodels.fit import AlikeShapes, fold_alike
+from gangboard.readmodels.gangs import GangRow
+from gangboard.readmodels.members import Branch, make_branches
+
+MOST_TIMELINE = 20
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~#&])")
+"""Characters with a meaning in Markdown or its HTML. Names and numbers have none but `_`."""
+_WORD = re.compile(r"\S+")
+_LIVE = re.compile(r"[@#]|://|www\.", re.IGNORECASE)
+"""GitHub and GitLab turn words with these into mentions, references and links, even if they are escaped."""
+
+
+def bundle_text(detail: GangDetail, now: datetime) -> str:
+    """Return the document. Every text of a cluster is escaped: whoever may create a pod can write it."""
+    parts = (
+        _head(detail, now),
+        _list("Next step", [_step(step) for step in detail.row.next_steps]),
+        _evidence(detail),
+        _tree(detail, now),
+        _fit(detail),
+        _others(detail),
+        _timeline(detail),
+        _groups(detail),
+        _events(detail),
+        _facts(detail.row, detail),
+        _commands(detail),
+    )
+    return "\n\n".join("\n".join(lines) for part in parts if (lines := list(part))) + "\n"
+
+
+def _head(detail: GangDetail, now: datetime) -> Iterator[str]:
+    row = detail.row
+    version = f"{row.api_group}/{row.api_version}".strip("/")
+    yield f"# {_text(row.kind)} {_text(f'{row.namespace}/{row.name}')} in cluster {_text(row.cluster)}"
+    yield ""
+    stands = standing_text(row.since, now, first_seen=row.since_first_seen)
+    yield f"**{row.face.label}** ({_code(row.code)}) for {stands}: {_text(row.message)}"
+    yield ""
+    yield f"As of {_time(row.observed_at)}, written {_time(now)}. {_code(version)}, uid {_code(row.uid)}."
+    if row.stale and detail.cluster_sentence:
+        yield f"May be out of date: {_text(detail.cluster_sentence)}"
+    if row.gone_at is not None:
+        yield f"Deleted at {_time(row.gone_at)}. Last state: {row.face.label}."
+
+
+def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield from (f"## {title}", "", *(f"{n}. {line}" for n, line in enumerate(lines, 1)))
+
+
+def _step(step: ShownStep) -> str:
+    """Return a step of advice. Its command is code, so that it can be copied."""
+    command = command_line(step.command)
+    before, code, after = step.sentence.partition(command) if command else (step.sentence, "", "")
+    return _text(before) + _code(code) + _text(after)
+
+
+def _evidence(detail: GangDetail) -> Iterator[str]:
+    if detail.verdict is None or not detail.verdict.evidence:
+        return
+    yield from _table(
+        "Evidence",
+        ("What", "Seen"),
+        ((_text(item.label), _code(item.value)) for item in detail.verdict.evidence),
+    )
+
+
+def _tree(detail: GangDetail, now: datetime) -> Iterator[str]:
+    branches = {branch.name: branch for branch in make_branches(detail.members)}
+    rows: list[tuple[str, ...]] = []
+    for job in detail.jobs:
+        rows += _branch(job, branches.pop(job.name, None), now)
+    for branch in branches.values():
+        rows += _branch(None, branch, now)
+    members = detail.row.members
+    title = f"Jobs and pods: {members.ready} of {members.desired} ready" if rows else ""
+    if detail.row.members_were or not detail.row.members_known:
+        title = "Jobs and pods at the last look"
+    yield from _table(title, ("Name", "State", "Node", "Since", "Restarts"), rows)
+
+
+def _branch(job: JobRow | None, branch: Branch | None, now: datetime) -> Iterator[tuple[str, ...]]:
+    if job is not None:
+        held = f", held by {job.held_by}: {job.held_reason}" if job.hold and job.held_by else ""
+        state = f"{job.state.label}, {job.ready} of {job.desired} ready{held}"
+        yield f"**{_text(job.name)}**", _text(state), "", "", str(job.restarts)
+    elif branch is not None:
+        state = f"{branch.worst.label}, {branch.ready} of {branch.pods} ready"
+        yield f"**{_text(branch.name or 'pods without a Job')}**", _text(state), "", "", ""
+    for pod in branch.rows if branch is not None else ():
+        state = ", ".join(filter(None, (pod.state.label, pod.reason, pod.end_text)))
+        since = age_text(pod.since, now) if pod.since is not None else ""
+        yield _code(pod.name), _text(state), _text(pod.node), since, str(pod.restarts)
+    if branch is not None and branch.rows:
+        for alike in branch.folded:
+            state = ", ".join(filter(None, (alike.state.label, alike.reason)))
+            yield f"{alike.count} more", _text(state), "", "", ""
+
+
+def _fit(detail: GangDetail) -> Iterator[str]:
+    yield from _table(
+        "Where the waiting pods could go",
+        ("One pod asks for", "Who", "Waiting", "Fit now", "Fit if empty", "Nodes"),
+        (_fit_row(row) for row in fold_alike(detail.fit)),
+    )
+
+
+def _fit_row(row: AlikeShapes) -> tuple[str, ...]:
+    shape = row.shape
+    who = ", ".join(row.names) + (f" and {row.more} more" if row.more else "")
+    each = " each" if row.count > 1 else ""
+    first = (_text(shape.asks or shape.title), _text(who), f"{shape.waiting}{each}")
+    if shape.why:
+        return (*first, "cannot tell", "", _text(shape.why))
+    most = "at most " if shape.unsupported else ""
+    reasons = [f"{reason.nodes} {reason.text}" for reason in shape.reasons]
+    nodes = ", ".join([f"{shape.open_nodes} with room", *reasons])
+    return (*first, f"{most}{shape.fits_now}", str(shape.fits_empty), _text(nodes))
+
+
+def _others(detail: GangDetail) -> Iterator[str]:
+    texts = [
+        f"{finding.unit}: {finding.message}" if finding.unit else finding.message
+        for finding in detail.others
+    ]
+    yield from _list("Also found", [_text(text) for text in texts])
+
+
+def _timeline(detail: GangDetail) -> Iterator[str]:
+    rows = (
+        (
+            _time(entry.at),
+            entry.duration,
+            _text(": ".join(filter(None, (entry.title, entry.message)))),
+            _text(entry.actor),
+        )
+        for entry in detail.timeline[:MOST_TIMELINE]
+    )
+    yield from _table("History, newest first", ("From", "Lasted", "What", "By"), rows)
+
+
+def _groups(detail: GangDetail) -> Iterator[str]:
+    rows = (
+        (
+            _code(f"{row.kind} {row.name}"),
+            _text(row.policy_label),
+            "" if row.quorum is None else str(row.quorum),
+            _text(row.placed.message or row.placed.reason) if row.placed is not None else "",
+        )
+        for row in detail.groups
+    )
+    yield from _table("Groups", ("Group", "Policy", "Quorum", "What the scheduler said"), rows)
+
+
+def _events(detail: GangDetail) -> Iterator[str]:
+    rows = (
+        (
+            _time(event.last_seen) if event.last_seen is not None else "",
+            _text(event.regarding),
+            _text(event.reason),
+            _code(event.note),
+            event.times or "once",
+        )
+        for event in detail.events
+    )
+    yield from _table("Events", ("Last seen", "About", "Reason", "Note", "Times"), rows)
+
+
+def _facts(row: GangRow, detail: GangDetail) -> Iterator[str]:
+    restarts = f"{row.restarts}" + ("" if row.max_restarts is None else f" of {row.max_restarts}")
+    facts = [
+        ("Queue", row.queue or "none"),
+        ("Priority", row.priority or "none given"),
+        *row.requests_shown,
+        ("Restarts", restarts),
+        *((fact.label, fact.text) for fact in detail.facts),
+    ]
+    if row.created_at is not None:
+        facts.append(("Created", _time(row.created_at)))
+    yield from _table("Facts", ("What", "Value"), ((_text(a), _text(b)) for a, b in facts))
+
+
+def _commands(detail: GangDetail) -> Iterator[str]:
+    if detail.commands:
+        # Offered only where every name in them is fit for a shell: none can end the block.
+        lines = (
+            line for command in detail.commands for line in (f"# {command.meaning}", command.text)
+        )
+        yield from ("## Commands", "", "```sh", *lines, "```")
+
+
+def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    lines = list(rows)
+    if not lines:
+        return
+    yield from (f"## {title}", "", _row(columns), _row(["---"] * len(columns)))
+    yield from map(_row, lines)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _text(text: str) -> str:
+    """Return the text escaped for Markdown. Words that a tracker would link or notify become code."""
+    return _WORD.sub(_escaped, text)
+
+
+def _escaped(word: re.Match[str]) -> str:
+    if _LIVE.search(word[0]):
+        return _code(word[0])
+    return _SPECIAL.sub(r"\\\1", word[0])
+
+
+def _code(text: str) -> str:
+    """Return the text as code, in which no renderer looks for a link, a mention or HTML.
+
+    A bar ends a cell of a table even inside code, and renderers disagree about a backslash before it.
+    So each bar stands escaped between two pieces of code.
+    """
+    return r"\|".join(_code_span(piece) for piece in text.split("|"))
+
+
+def _code_span(text: str) -> str:
+    if not text:
+        return ""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    blank = " " if "`" in text or text.isspace() else ""
+    return f"{fence}{blank}{text}{blank}{fence}"
+
+
+def _time(time: datetime) -> str:
+    return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

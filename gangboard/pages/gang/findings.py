@@ -1,0 +1,103 @@
+"""Findings as they are shown, and findings and pods of a cluster that is silent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.verdict import NAMED_IN_ADVICE, Finding
+from gangboard.pages.core.rows import shown
+from gangboard.readmodels.members import MemberRow
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.state_labels import Face, face_of
+
+GLANCE = 32
+"""Characters of evidence that can be taken in at a glance."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRow:
+    """One fact behind a sentence."""
+
+    label: str = shown("Fact")
+    value: str = shown("Value")
+    source: ObjectRef | None = shown(
+        "Source", "Where it was read; null when the caller may not see that."
+    )
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is a text to read, not a number or name to see at a glance."""
+        return len(self.value) > GLANCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingRow:
+    """One of the findings about a gang."""
+
+    code: str = shown("Code")
+    health: str = shown("Health", choices=Health)
+    stage: str = shown("Stage", choices=Stage)
+    title: str = shown("Reason")
+    message: str = shown("Why")
+    unit: str = shown(
+        "About", "The group or Job that it is about; null: the whole gang.", empty_is_null=True
+    )
+    advice: tuple[str, ...] = shown("What would help")
+    evidence: tuple[EvidenceRow, ...] = shown("Evidence")
+    since: datetime | None = shown("Since")
+    face: Face
+    symptom: bool
+    past: bool = False
+    """It is of the last look: its cluster does not answer now."""
+
+
+def finding_row(finding: Finding, advice: Iterable[str] | None = None) -> FindingRow:
+    """Return the finding; names that its reader may not see are taken out before.
+
+    `advice` are its sentences in their order; without it they stand as the rule gave them.
+    """
+    return FindingRow(
+        code=printable(finding.code),
+        health=finding.health.value,
+        face=face_of(finding.health),
+        stage=finding.stage.value,
+        title=printable(finding.title),
+        message=printable(finding.message),
+        unit=printable(finding.unit),
+        advice=tuple(map(printable, finding.advice_texts if advice is None else advice)),
+        evidence=tuple(
+            EvidenceRow(printable(item.label), printable(item.value), item.source)
+            for item in finding.evidence
+            if item.label != NAMED_IN_ADVICE
+        ),
+        symptom=finding.symptom,
+        since=finding.since,
+    )
+
+
+def finding_then(row: FindingRow) -> FindingRow:
+    """Return the last known finding. It may be outdated, so it carries no advice."""
+    return replace(
+        row,
+        health=Health.UNKNOWN.value,
+        face=face_of(Health.UNKNOWN),
+        message=f"At the last look: {row.message}",
+        advice=(),
+        since=None,
+        past=True,
+    )
+
+
+def member_then(row: MemberRow) -> MemberRow:
+    """Return the last known pod: on its last node, in an unknown state."""
+    return replace(
+        row,
+        health=Health.UNKNOWN.value,
+        face=face_of(Health.UNKNOWN),
+        label=f"last seen {row.label}",
+        since=None,
+    )

@@ -1,0 +1,217 @@
+"""The history of a gang: its verdicts and its wait, also when the gang is deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gangboard.pages.core.rows import shown
+from gangboard.pages.gang.findings import FindingRow, finding_row
+from gangboard.pages.gang.timeline import TimelineRow, make_timeline
+from gangboard.readmodels.actions import actions_of_gang
+from gangboard.readmodels.freshness import Freshness, read_freshness
+from gangboard.readmodels.outages import OutageRow, read_outages, with_outages
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.quoted_names import finding_texts, unseen_names
+from gangboard.readmodels.redaction import Redactor
+from gangboard.readmodels.state_labels import Face
+from gangboard.readmodels.verdict_spans import SpanRow, read_spans
+from gangboard.readmodels.waits import Similarity, TypicalWait, Wait, make_wait, typical_wait
+from gangboard.store.access import Viewer
+from gangboard.store.models import Gang, VerdictSpan
+from gangboard.store.verdict_spans import shape_of, unpack_span_detail
+
+
+@dataclass(frozen=True, slots=True)
+class Typical:
+    """How long comparable gangs waited."""
+
+    median_seconds: int = shown("Median")
+    cases: int = shown("Cases", "Gangs that came to run, at least 5.")
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """The time before the gang ran first."""
+
+    total_seconds: int = shown(
+        "Waited",
+        "From its creation, or from when it was first seen, to its first `running`, "
+        "its end, or now; without the time in which it was suspended on purpose.",
+    )
+    by_stage: Mapping[str, int] = shown(
+        "By stage", "Seconds by stage. Time in which nobody could look is in none."
+    )
+    typical: Typical | None = shown(
+        "Typical",
+        "Of other gangs of the same cluster, queue, size and requests per member that "
+        "the caller may see; null: fewer than 5.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class GangHistory:
+    """The verdicts of a gang, and how long it waited."""
+
+    spans: tuple[SpanRow, ...] = ()
+    """The newest first."""
+    more: bool = False
+    """There are older ones that are not shown."""
+    outages: tuple[OutageRow, ...] = ()
+    """Outages of its cluster within the time of `spans`, the newest first."""
+    wait: Wait | None = None
+    typical: TypicalWait | None = None
+    """Null without a wait to compare."""
+
+    @property
+    def shown(self) -> tuple[object, ...]:
+        """Return the printed values without those that the clock changes."""
+        # The wait is made of the spans and the clock.
+        return (self.spans, self.more, self.outages, self.wait is None, self.typical)
+
+    @property
+    def waits(self) -> Waits | None:
+        """Return the wait and the typical wait, or None if the gang was not seen waiting."""
+        if self.wait is None:
+            return None
+        typical = None
+        if self.typical is not None and self.typical.median_seconds is not None:
+            typical = Typical(self.typical.median_seconds, self.typical.cases)
+        return Waits(int(self.wait.seconds), self.wait.by_stage, typical)
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedGang:
+    """A deleted gang, of which only its history is left."""
+
+    id: str
+    cluster: str
+    api_group: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    queue: str
+    created_at: datetime | None
+    face: Face
+    """The state of its last verdict."""
+    health: str
+    stage: str
+    code: str
+    title: str
+    message: str
+    since: datetime
+    gone_at: datetime | None
+    verdict: FindingRow | None
+    gang_history: GangHistory
+    timeline: tuple[TimelineRow, ...]
+
+    @property
+    def findings(self) -> tuple[FindingRow, ...]:
+        """The finding of the verdict; the others are not kept."""
+        return () if self.verdict is None else (self.verdict,)
+
+    @property
+    def waits(self) -> Waits | None:
+        """Return how long it waited."""
+        return self.gang_history.waits
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """No step is advised about a deleted gang."""
+        return ()
+
+    @property
+    def observed_at(self) -> datetime:
+        """When its last verdict was last known to be true."""
+        return self.gone_at or self.since
+
+
+def read_gang_history(
+    *, viewer: Viewer, gang: Gang, cluster: Freshness, now: datetime
+) -> GangHistory:
+    """Return the history of a gang that is stored."""
+    shape = shape_of(gang.requests, gang.desired)
+    like = Similarity(gang.cluster_id, gang.queue, shape, gang.desired)
+    return _history(viewer, gang.pk, cluster, gang.created_at, like, now)
+
+
+def find_deleted_gang(*, viewer: Viewer, gang_id: str, now: datetime) -> DeletedGang | None:
+    """Return the history of a deleted gang, or None if there is none that the viewer may see."""
+    if "\x00" in gang_id:  # the one character that PostgreSQL refuses
+        return None
+    spans = VerdictSpan.objects.filter(viewer.gang_filter(), gang_id=gang_id)
+    last = spans.order_by("-began_at", "-pk").first()
+    if last is None:
+        return None
+    cluster = read_freshness(viewer=viewer, now=now).get(last.cluster_id)
+    if cluster is None:
+        return None
+    like = Similarity(last.cluster_id, last.queue, last.shape, last.desired)
+    history = _history(viewer, gang_id, cluster, last.created_at, like, now)
+    newest = history.spans[0]
+    return DeletedGang(
+        id=gang_id,
+        cluster=cluster.cluster,
+        api_group=printable(last.api_group),
+        kind=printable(last.kind),
+        namespace=printable(last.namespace),
+        name=printable(last.name),
+        uid=last.uid,
+        queue=printable(last.queue),
+        created_at=last.created_at,
+        face=newest.face,
+        health=newest.health,
+        stage=newest.stage,
+        code=newest.code,
+        title=newest.title,
+        message=newest.message,
+        since=newest.began_at,
+        gone_at=last.ended_at,
+        verdict=_verdict(last, viewer),
+        gang_history=history,
+        timeline=make_timeline(
+            actions_of_gang(viewer=viewer, gang_id=gang_id), {}, history.spans, history.outages
+        ),
+    )
+
+
+def _history(
+    viewer: Viewer,
+    gang_id: str,
+    cluster: Freshness,
+    created_at: datetime | None,
+    like: Similarity,
+    now: datetime,
+) -> GangHistory:
+    spans = read_spans(viewer=viewer, gang_id=gang_id)
+    outages = read_outages(viewer=viewer, clusters=(cluster,))[cluster.cluster_id]
+    wait = make_wait(with_outages(spans.oldest, outages), created_at, now)
+    typical = None
+    if wait is not None:
+        typical = typical_wait(viewer=viewer, like=like, gang_id=gang_id)
+    return GangHistory(spans.newest, spans.more, _meanwhile(spans.newest, outages), wait, typical)
+
+
+def _meanwhile(spans: tuple[SpanRow, ...], outages: tuple[OutageRow, ...]) -> tuple[OutageRow, ...]:
+    """Return the outages that fell into the time of these verdicts."""
+    if not spans:
+        return ()
+    first, last = spans[-1].began_at, spans[0].ended_at
+    return tuple(
+        outage
+        for outage in outages
+        if (outage.ended_at is None or outage.ended_at > first)
+        and (last is None or outage.began_at < last)
+    )
+
+
+def _verdict(span: VerdictSpan, viewer: Viewer) -> FindingRow | None:
+    detail = unpack_span_detail(bytes(span.findings))
+    quoted = unseen_names(finding_texts(detail.findings), viewer=viewer, cluster_id=span.cluster_id)
+    redactor = Redactor(viewer, span.cluster_id, span.name, detail.own_nodes, quoted)
+    hidden = redactor.hidden_refs(detail.findings)
+    rows = (finding_row(redactor.redact_finding(finding, hidden)) for finding in detail.findings)
+    first = next(rows, None)
+    return replace(first, advice=()) if first is not None else None

@@ -1,0 +1,291 @@
+"""Queues in which a gang waits, the entries ahead of it, and the holders of the quota that it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from gangboard.diagnosis.scheduler_queues import scheduler_queues
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.queue import QueueEntry
+from gangboard.domain.quota import FlavorAmount, Queue, QueueLevel, QueueState
+from gangboard.domain.resource_units import decimal_text
+from gangboard.pages.core.rows import shown, shown_property
+from gangboard.plugins import registry
+from gangboard.readmodels.freshness import Freshness
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.quantities import amount_text, quantity_text
+from gangboard.readmodels.queue_lines import QueuesOfCluster, amount_of, read_queues
+from gangboard.readmodels.queue_places import (
+    AmountRow,
+    PlaceRow,
+    amount_rows,
+    gangs_of_entries,
+    place_rows,
+)
+from gangboard.readmodels.queue_visibility import WatchedQueues
+from gangboard.readmodels.state_labels import Face
+from gangboard.readmodels.visible_queues import (
+    ShowsState,
+    VisibleQueue,
+    order_sentences,
+    shared_names,
+)
+from gangboard.store.access import Viewer
+from gangboard.store.models import Gang, WatchedObject
+from gangboard.store.objects import unpack
+from gangboard.store.uid_lookups import owned_objects
+
+MOST_WAITS = 3
+"""Entries of one gang that the page shows. Each Job can have an entry of its own."""
+MOST_AHEAD = 5
+MOST_HOLDERS = 5
+_NOTHING = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What queues have given of a resource in a flavor, and their quota of it."""
+
+    reserved: str = shown("Reserved")
+    """Decimal text in base units, as the quota is."""
+    quota: str = shown("Quota")
+
+
+@dataclass(frozen=True, slots=True)
+class LackRow:
+    """A resource in one flavor that has to become free, and who has it. Decimal strings in base units."""
+
+    flavor: str = shown("Flavor")
+    resource: str = shown("Resource")
+    exact: str = shown("Amount", "How much has to become free.", api_name="amount")
+    own: Given = shown("In its queue", "Of its queue.", api_name="queue")
+    shared: Given | None = shown(
+        "Shared",
+        "Of all with which the queue shares quota; null: it shares with nobody.",
+    )
+    holders: tuple[PlaceRow, ...] = shown(
+        "Holders",
+        "Who has most of it, up to 5 that the caller may see.",
+    )
+    holders_more: int = shown("More holders")
+    hidden: int = shown("Hidden", "Others that the caller may not see.")
+    hidden_exact: str = shown("Hidden amount", api_name="hidden_amount")
+
+    def _text(self, exact: str) -> str:
+        return quantity_text(self.resource, exact)
+
+    @property
+    def amount_text(self) -> str:
+        """How much has to become free, as a person reads it: `2 GPUs`."""
+        return amount_text(self.resource, self.exact)
+
+    @property
+    def own_text(self) -> str:
+        """`6 of 4 GPUs used (2 borrowed)`: reserved in its queue, of its quota."""
+        reserved, quota = self.own.reserved, self.own.quota
+        beyond = Decimal(reserved) - Decimal(quota)
+        borrowed = f" ({self._text(decimal_text(beyond))} borrowed)" if beyond > 0 else ""
+        return f"{self._text(reserved)} of {amount_text(self.resource, quota)} used{borrowed}"
+
+    @property
+    def shared_text(self) -> str:
+        """Return `6 of 8` for all queues that share the quota. Empty if the queue shares none."""
+        if self.shared is None:
+            return ""
+        return f"{self._text(self.shared.reserved)} of {self._text(self.shared.quota)}"
+
+    @property
+    def hidden_text(self) -> str:
+        """Return the amount of the hidden holders as a person reads it."""
+        return amount_text(self.resource, self.hidden_exact)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueWait(ShowsState):
+    """One entry of a gang that waits in a queue."""
+
+    entry: str = shown("Entry")
+    queue: str = shown("Queue", "The queue that would admit it, as in `queues/`.")
+    kind: str = shown("Kind")
+
+    @shown_property("State", "Of the queue.", choices=QueueState)
+    def state(self) -> str:
+        """Return the state of the queue."""
+        return self.face.word
+
+    position: int | None = shown(
+        "Position",
+        "1 is first, computed by gangboard; null: it stands in no line, or the order cannot be told.",
+    )
+    in_line: int = shown("In line")
+    priority: int = shown("Priority")
+    asks: tuple[AmountRow, ...] = shown("Asks")
+    ahead: tuple[PlaceRow, ...] = shown("Ahead", "The first 5 of those before it.")
+    ahead_more: int = shown("More ahead")
+    lacks: tuple[LackRow, ...] = shown("Lacks", "What has to become free, as far as it is told.")
+    order: tuple[str, ...] = shown("Order")
+    stale: bool = shown("Stale")
+    cluster: str
+    face: Face
+    shared_name: str
+    """The cohort, such as `Cohort west`. A general word if the viewer may not know its name."""
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it is the first in line."""
+        return self.position == 1
+
+
+def read_waits(
+    gang: Gang, uids: Iterable[str], *, viewer: Viewer, cluster: Freshness
+) -> tuple[QueueWait, ...]:
+    """Return where a gang waits in queues (1 query; where it does, some 6 more).
+
+    `uids`: of its owner and its Jobs. Nothing where it waits in none, and where that cannot be told.
+    """
+    waiting = [entry for entry in _entries(gang, uids) if entry.is_waiting]
+    if not waiting:
+        return ()
+    id_, visibility = cluster.cluster_id, WatchedQueues({cluster.cluster_id: cluster})
+    queues = read_queues([id_])[id_]
+    waits = []
+    for entry in waiting[:MOST_WAITS]:
+        group, queue = entry.meta.ref.group, queues.queue_of(entry)
+        if queue is not None and visibility.is_known(id_, QueueEntry, group):
+            stale = cluster.is_stale or visibility.is_stale(id_, group)
+            wait = _Reader(viewer, cluster, queues, queue).read(entry)
+            waits.append(replace(wait, stale=stale))
+    return tuple(waits)
+
+
+def _entries(gang: Gang, uids: Iterable[str]) -> list[QueueEntry]:
+    rows = owned_objects(gang.cluster_id, gang.namespace, list(uids)).filter(
+        resource__in=[resource.key for resource in registry.queue_resources(QueueEntry)]
+    )
+    entries = [unpack(bytes(data), QueueEntry) for data in rows.values_list("data", flat=True)]
+    return sorted(entries, key=lambda entry: entry.meta.ref.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Tells of entries that wait in one queue."""
+
+    viewer: Viewer
+    cluster: Freshness
+    queues: QueuesOfCluster
+    queue: Queue
+
+    def read(self, entry: QueueEntry) -> QueueWait:
+        """Return what is ahead of an entry, and who has what it lacks."""
+        line = [one for one in self.queues.line(self.queue.name) if one.stands_in_line]
+        before = _before(line, entry) if not self.queue.is_by_usage else []
+        is_told = entry.stands_in_line and not self.queue.is_by_usage
+        ref = self.queue.meta.ref
+        place = VisibleQueue(
+            self.cluster, self.queues, self.queue, (), shared_names(self.queues, self.queue)
+        )
+        return QueueWait(
+            entry=printable(entry.meta.ref.name),
+            cluster=self.cluster.cluster,
+            kind=printable(ref.kind),
+            queue=printable(ref.name),
+            face=place.face,
+            position=len(before) + 1 if is_told else None,
+            in_line=len(line),
+            priority=entry.priority,
+            asks=amount_rows(entry.asks),
+            ahead=self._rows(list(enumerate(before[:MOST_AHEAD], start=1))),
+            ahead_more=max(0, len(before) - MOST_AHEAD),
+            shared_name=self._shared_name(),
+            lacks=tuple(map(self._lack, entry.message.lacks)) if entry.message else (),
+            order=order_sentences(self.queue, ()),
+            stale=False,
+        )
+
+    def _shared_name(self) -> str:
+        parent = self.queue.parent
+        if parent is None or not self.viewer.sees_cluster(self.cluster.cluster_id):
+            return "all that share quota"
+        return printable(str(parent))
+
+    def _rows(self, entries: Sequence[tuple[int | None, QueueEntry]]) -> tuple[PlaceRow, ...]:
+        id_ = self.cluster.cluster_id
+        gangs = gangs_of_entries(((id_, entry) for _, entry in entries), viewer=self.viewer)
+        return place_rows(entries, gangs, viewer=self.viewer, cluster_id=id_)
+
+    def _lack(self, lack: FlavorAmount) -> LackRow:
+        sharing = self.queues.sharing(self.queue)
+        holders = [
+            replace(entry, holds=(lack._replace(amount=amount),))
+            for queue in sharing
+            for entry in self.queues.holders(queue.name)
+            if (amount := amount_of(entry.holds, lack.flavor, lack.resource))
+        ]
+        holders.sort(key=lambda entry: (-entry.holds[0].amount, entry.meta.ref.uid))
+        id_ = self.cluster.cluster_id
+        visible = [entry for entry in holders if self.viewer.sees(id_, entry.meta.ref.namespace)]
+        hidden = [entry for entry in holders if not self.viewer.sees(id_, entry.meta.ref.namespace)]
+        return LackRow(
+            flavor=printable(lack.flavor),
+            resource=printable(lack.resource),
+            exact=decimal_text(lack.amount),
+            own=_reserved([self.queue], lack),
+            shared=_reserved(sharing, lack) if len(sharing) > 1 else None,
+            holders=self._rows([(None, entry) for entry in visible[:MOST_HOLDERS]]),
+            holders_more=max(0, len(visible) - MOST_HOLDERS),
+            hidden=len(hidden),
+            hidden_exact=decimal_text(sum((entry.holds[0].amount for entry in hidden), _NOTHING)),
+        )
+
+
+def _before(line: Sequence[QueueEntry], entry: QueueEntry) -> list[QueueEntry]:
+    """Return who stands before an entry; nobody where it stands in no line itself."""
+    uids = [each.meta.ref.uid for each in line]
+    uid = entry.meta.ref.uid
+    return list(line[: uids.index(uid)]) if uid in uids else []
+
+
+def _reserved(queues: Iterable[Queue], lack: FlavorAmount) -> Given:
+    """Return what these queues have given of a resource in a flavor, and their quota of it."""
+    quotas = [
+        quota
+        for queue in queues
+        for quota in queue.quotas
+        if (quota.flavor, quota.resource) == (lack.flavor, lack.resource)
+    ]
+    reserved = sum((max(quota.reserved, quota.used) for quota in quotas), _NOTHING)
+    nominal = sum((quota.nominal or _NOTHING for quota in quotas), _NOTHING)
+    return Given(decimal_text(reserved), decimal_text(nominal))
+
+
+def queue_of_gang(gang: Gang, groups: Iterable[ObjectRef]) -> str:
+    """Return the name of the queue whose page tells of the gang, empty where there is none (2 queries at most).
+
+    The gang names an alias, which leads to a queue, or its groups name a queue of their scheduler. Two systems can
+    have queues of one name, so the API of its groups decides. A viewer of the gang may see its queue.
+    """
+    if not gang.queue or gang.gone_at is not None:
+        return ""
+    apis = {ref.group for ref in groups} & set(scheduler_queues())
+    queues = _queues(gang.cluster_id, gang.queue, ("", gang.namespace))
+    for queue in queues:
+        is_admitting = queue.level is QueueLevel.QUEUE and not queue.meta.ref.namespace
+        if is_admitting and queue.meta.ref.group in apis:
+            return queue.meta.ref.name
+    parents = {queue.parent for queue in queues if queue.level is QueueLevel.ALIAS and queue.parent}
+    for parent in sorted(parents):
+        if any(queue.name == parent for queue in _queues(gang.cluster_id, parent.name, ("",))):
+            return parent.name
+    return ""
+
+
+def _queues(cluster_id: int, name: str, namespaces: tuple[str, ...]) -> list[Queue]:
+    rows = WatchedObject.objects.filter(
+        cluster_id=cluster_id,
+        resource__in=[resource.key for resource in registry.queue_resources(Queue)],
+        namespace__in=namespaces,
+        name=name,
+    )
+    return [unpack(bytes(data), Queue) for data in rows.values_list("data", flat=True)]

@@ -1,0 +1,354 @@
+"""The fields of one gang, each declared once for its page and for `gangs/{id}/`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+
+from gangboard.api.serializers.actions import OfferSerializer, TargetSerializer
+from gangboard.domain.action import ActionTarget
+from gangboard.domain.queue_status import QueueStanding
+from gangboard.domain.verdict import GangMode, Members
+from gangboard.pages.core.rows import shown, shown_property
+from gangboard.pages.gang.events import EventRow
+from gangboard.pages.gang.findings import FindingRow
+from gangboard.pages.gang.groups import GroupMatrix
+from gangboard.pages.gang.history import GangHistory, Waits
+from gangboard.pages.gang.next_steps import NamedObjects
+from gangboard.pages.gang.queue_waits import QueueWait
+from gangboard.pages.gang.stages import StageStep
+from gangboard.pages.gang.timeline import TimelineRow, make_timeline
+from gangboard.readmodels.action_rows import ActionRow, OfferRow
+from gangboard.readmodels.fit import FitShape
+from gangboard.readmodels.gangs import GangRow
+from gangboard.readmodels.group_visibility import UnseenGroups
+from gangboard.readmodels.groups import GroupOfGangRow
+from gangboard.readmodels.kubectl import KubectlCommand
+from gangboard.readmodels.members import MemberRow
+from gangboard.readmodels.state_labels import Face
+
+SHOWN_NODES = 4
+"""Nodes of a Job that are named before the rest is counted."""
+_IN_QUEUE: Mapping[str, str] = {
+    QueueStanding.WAITS: "waits in",
+    QueueStanding.ADMITTED: "admitted by",
+    QueueStanding.DEACTIVATED: "deactivated in",
+}
+_WITHOUT_GROUP = frozenset({"not-eligible", "owned", "pod-by-pod"})
+"""Modes of Jobs that are to have no group; in all others one is missing, or not there yet."""
+_LEFT = "null when only the history of a gang that is gone is left"
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulingRow:
+    """How the pods of a Job are scheduled, and why."""
+
+    mode: str = shown("Mode")
+    label: str = shown("Scheduled")
+    reason: str = shown("Why")
+
+
+@dataclass(frozen=True, slots=True)
+class HeldRow:
+    """The Hold on a Job."""
+
+    name: str = shown("Hold")
+    since: datetime | None = shown("Since")
+    by: str = shown("By", empty_is_null=True)
+    reason: str = shown("Reason", empty_is_null=True)
+    until: datetime | None = shown("Until")
+
+
+@dataclass(frozen=True, slots=True)
+class JobQueueRow:
+    """How a queue stands to a Job that has an entry of its own in it."""
+
+    name: str = shown("Queue", empty_is_null=True)
+    standing: str = shown("Standing", "`waits`, `admitted` or `deactivated`.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRow:
+    """A child Job."""
+
+    name: str = shown("Job")
+    uid: str = shown("UID")
+    generation: int = shown("Generation")
+    suspended: bool = shown("Suspended")
+    held: bool = shown("Held")
+    finished: str = shown("Finished", choices=("succeeded", "failed"), empty_is_null=True)
+    nodes: tuple[str, ...] = shown("Nodes")
+    desired: int = shown("Desired")
+    created: int = shown("Created")
+    ready: int = shown("Ready")
+    restarts: int = shown("Restarts")
+
+    @shown_property("Scheduling")
+    def scheduling(self) -> SchedulingRow:
+        """Return how its pods are scheduled."""
+        return SchedulingRow(self.mode, self.mode_label, self.mode_reason)
+
+    @shown_property("Hold", "The Hold on it, suspended or not.", api_name="hold")
+    def held_row(self) -> HeldRow | None:
+        """Return the Hold on it, if there is one."""
+        if not self.hold:
+            return None
+        return HeldRow(self.hold, self.held_since, self.held_by, self.held_reason, self.held_until)
+
+    @shown_property(
+        "Queue",
+        "How a queue stands to it; null: it has no entry of its own.",
+        api_name="queue",
+    )
+    def queued_row(self) -> JobQueueRow | None:
+        """Return how a queue stands to it, if it has an entry of its own."""
+        return JobQueueRow(self.queue, self.queue_standing) if self.queue_standing else None
+
+    actions: tuple[OfferRow, ...] = shown(
+        "Actions", "What the caller may do to it now.", serializer=OfferSerializer, default=()
+    )
+    target: ActionTarget = shown(
+        "Target", "The Job as `POST actions/` takes it.", serializer=TargetSerializer
+    )
+    part: str
+    state: Face
+    """`Held` is not the same as `Suspended`."""
+    mode: str
+    mode_label: str
+    mode_reason: str
+    message: str
+    """The trouble of this Job, or empty."""
+    past: bool = False
+    """All of it is of the last look: its cluster does not answer now."""
+    was: str = ""
+    """`It was running.` when `past`, where it is known."""
+    hold: str = ""
+    """Name of the Hold on it, whether or not the Job is suspended."""
+    held_since: datetime | None = None
+    held_by: str = ""
+    held_reason: str = ""
+    held_until: datetime | None = None
+    queue: str = ""
+    queue_standing: str = ""
+    """The state of its entry in the queue: waits, admitted or deactivated. Empty without an entry."""
+    open_action: ActionRow | None = None
+    """The action on it that is not over."""
+
+    @property
+    def queue_text(self) -> str:
+        """How the queue stands to it, or empty: `admitted by queue gpu`."""
+        begun = _IN_QUEUE.get(self.queue_standing, "")
+        return f"{begun} queue {self.queue}".strip() if begun and self.queue else ""
+
+    @property
+    def shown_nodes(self) -> tuple[str, ...]:
+        """The nodes that are named; the rest is in `more_nodes`."""
+        return self.nodes if len(self.nodes) <= SHOWN_NODES else self.nodes[: SHOWN_NODES - 1]
+
+    @property
+    def more_nodes(self) -> int:
+        """How many nodes are not named."""
+        return len(self.nodes) - len(self.shown_nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class KindFact:
+    """One thing that only the owner's kind knows of a gang."""
+
+    label: str = shown("Label")
+    text: str = shown("Text")
+
+
+@dataclass(frozen=True, slots=True)
+class MakerRow:
+    """What makes gangs such as this one: the CronJob that started a run."""
+
+    api_group: str = shown("API group", empty_is_null=True)
+    kind: str = shown("Kind", empty_is_null=True)
+    name: str = shown("Name", empty_is_null=True)
+    uid: str = shown("UID")
+    generation: int = shown("Generation")
+    suspended: bool = shown("Suspended", "It makes no further one.")
+    sentence: str = shown("Next", empty_is_null=True)
+    """When it makes the next one, or that it makes none."""
+    actions: tuple[OfferRow, ...] = shown(
+        "Actions", "What the caller may do to it now.", serializer=OfferSerializer, default=()
+    )
+    open_action: ActionRow | None = None
+    """The action on it that is not over."""
+
+
+@dataclass(frozen=True, slots=True)
+class MembersWithPods(Members):
+    """The counts of a gang, and the pods that were counted."""
+
+    pods: tuple[MemberRow, ...] = shown("Pods", default=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GangDetail:
+    """A gang with everything that explains its verdict.
+
+    Of one that was deleted: how it was last, for an hour; then, as long as history is kept, what
+    was said of it, and null for what nobody knows any more.
+    """
+
+    # Four fields of the row are here again, because only here they can be null.
+    @shown_property("API version", f"Version without the group, such as `v1`; {_LEFT}.")
+    def api_version(self) -> str | None:
+        """Return the API version of the owner."""
+        return self.row.api_version
+
+    @shown_property("Generation", f"It is {_LEFT}.")
+    def generation(self) -> int | None:
+        """Return the generation of the owner."""
+        return self.row.generation
+
+    @shown_property("Labels", f"Labels of the owner: the first 64 by key; {_LEFT}.")
+    def labels(self) -> Mapping[str, str] | None:
+        """Return the labels of the owner."""
+        return self.row.labels
+
+    @shown_property(
+        "Requests", f"Sum over all desired pods: decimal strings in base units; {_LEFT}."
+    )
+    def requests(self) -> Mapping[str, str] | None:
+        """Return what all pods request."""
+        return self.row.requests
+
+    @shown_property("Members", f"Pods of the current attempt; {_LEFT}.", api_name="members")
+    def members_with_pods(self) -> MembersWithPods | None:
+        """Return the counts of the gang and its pods."""
+        return MembersWithPods(**asdict(self.row.members), pods=self.members)
+
+    findings: tuple[FindingRow, ...] = shown("Findings", "Ranked, the one of the verdict first.")
+    groups: tuple[GroupOfGangRow, ...] | None = shown("Groups", f"They are {_LEFT}.")
+    groups_unseen: tuple[UnseenGroups, ...] = shown(
+        "Groups not seen",
+        "Kinds of groups that cannot be looked at in its cluster: there may be more than "
+        "in `groups`.",
+        default=(),
+    )
+    gang_mode: GangMode | None = shown(
+        "Gangs",
+        "Which pods of its Jobs are in one gang; null: it makes no Jobs, or its cluster does not "
+        "answer.",
+        default=None,
+    )
+    matrix: GroupMatrix | None = shown(
+        "Jobs by group",
+        "Which Jobs are in which groups; null: each group is for the Jobs of one role.",
+        api_name="group_matrix",
+        default=None,
+    )
+    maker: MakerRow | None = shown(
+        "Made by",
+        "What makes gangs such as this one; null: nothing known does.",
+        default=None,
+    )
+    facts: tuple[KindFact, ...] | None = shown(
+        "Facts",
+        f"What only its kind knows of it, such as a runtime or progress; {_LEFT}.",
+        default=(),
+    )
+    jobs: tuple[JobRow, ...] | None = shown("Jobs", f"They are {_LEFT}.")
+    actions: tuple[OfferRow, ...] = shown(
+        "Actions",
+        "What the caller may do to the owner now.",
+        serializer=OfferSerializer,
+        default=(),
+    )
+    fit: tuple[FitShape, ...] = shown("Fit", "One entry per shape with waiting pods.", default=())
+
+    @shown_property("History", "Newest first.")
+    def timeline(self) -> tuple[TimelineRow, ...]:
+        """Return its verdicts and actions with the nodes of its pods, the newest first."""
+        places = {("Job", job.name): job.nodes for job in self.jobs}
+        everywhere = {node for job in self.jobs for node in job.nodes}
+        places.setdefault((self.row.kind, self.row.name), tuple(sorted(everywhere)))
+        return make_timeline(
+            self.history, places, self.gang_history.spans, self.gang_history.outages
+        )
+
+    @shown_property("Wait", "Null: it was not seen waiting.")
+    def waits(self) -> Waits | None:
+        """Return how long it waited."""
+        return self.gang_history.waits
+
+    queue_waits: tuple[QueueWait, ...] = shown(
+        "Queue",
+        "Where it waits in queues, what is ahead of it, and who has what it waits for.",
+        default=(),
+    )
+    queue_page: str = shown(
+        "Queue page",
+        "The queue in `queues/` that it is in: where `queue` is an alias, what that leads to.",
+        empty_is_null=True,
+        default="",
+    )
+
+    @shown_property(
+        "Deleted",
+        "When its object was seen to be deleted; null: it is there. Lists have no gang "
+        "that is gone.",
+    )
+    def gone_at(self) -> datetime | None:
+        """Return when its owner was seen to be deleted."""
+        return self.row.gone_at
+
+    row: GangRow
+    members: tuple[MemberRow, ...]
+    steps: tuple[StageStep, ...]
+    commands: tuple[KubectlCommand, ...]
+    events: tuple[EventRow, ...]
+    cluster_sentence: str
+    """Why its cluster cannot be read, or empty."""
+    history: tuple[ActionRow, ...] = ()
+    """The last actions on the owner and its Jobs, the newest first."""
+    gang_history: GangHistory = field(default_factory=GangHistory)
+    """Its earlier verdicts, and how long it waited."""
+    named: NamedObjects = field(default_factory=NamedObjects)
+    """Objects in its sentences to which links may lead."""
+
+    @property
+    def open_action(self) -> ActionRow | None:
+        """The action on the owner that is not over."""
+        return open_action(self.history, self.row.uid)
+
+    @property
+    def verdict(self) -> FindingRow | None:
+        """Return the finding of the verdict. None if the last findings may be outdated."""
+        if self.findings and self.findings[0].code == self.row.code:
+            return self.findings[0]
+        return None
+
+    @property
+    def no_groups(self) -> str:
+        """Return the meaning of a missing group. Empty if the gang has a group."""
+        if self.groups:
+            return ""
+        if self.groups_unseen:
+            return "No group of it is known."
+        if self.gone_at is not None:
+            return "None of its groups is left."
+        if self._is_pod_by_pod:
+            return "No PodGroup: pods are scheduled one by one."
+        return "It has no group now."
+
+    @property
+    def _is_pod_by_pod(self) -> bool:
+        """Whether its Jobs, or without Jobs its pods, are to have no group."""
+        if self.jobs:
+            return all(job.mode in _WITHOUT_GROUP for job in self.jobs)
+        return bool(self.members) and not any(member.group for member in self.members)
+
+    @property
+    def others(self) -> tuple[FindingRow, ...]:
+        """All other findings, ranked."""
+        return self.findings[1:] if self.verdict is not None else self.findings
+
+
+def open_action(history: tuple[ActionRow, ...], uid: str) -> ActionRow | None:
+    """Return the action on an object that is not over, if there is one."""
+    return next((row for row in history if row.uid == uid and not row.is_final), None)

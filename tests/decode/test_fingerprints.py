@@ -1,0 +1,93 @@
+"""The fingerprint of a decoder changes with whatever decides how an object is read, and with nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from gangboard.decode import fingerprints
+from gangboard.decode.fingerprints import decoder_fingerprint, decoder_modules
+from gangboard.domain.api_resource import Resource
+from gangboard.polling.cluster_cache import resources
+
+RESOURCES = {resource.key: resource for resource in resources()}
+LARGEST = 2**31 - 1
+"""Of a signed column of 32 bits; 0 is for what was not read yet."""
+
+
+@pytest.mark.parametrize("resource", RESOURCES.values(), ids=lambda resource: resource.key)
+def test_each_decoder_has_one_that_the_column_holds(resource: Resource) -> None:
+    assert 0 < decoder_fingerprint(resource) <= LARGEST
+    modules = decoder_modules(resource)
+    assert {"gangboard.decode.wire", resource.model.__module__} <= set(modules)
+    rooms = {name.split(".")[1] for name in modules}
+    assert rooms <= {"decode", "domain", "owners", "groups", "queues", "plugins"}
+
+
+@pytest.mark.parametrize(
+    ("key", "modules"),
+    [
+        (
+            "jobsets.jobset.x-k8s.io",
+            ["decode.jobs", "owners.jobset.policies", "owners.jobset.wire", "plugins.owner_kind"],
+        ),
+        ("rayjobs.ray.io", ["owners.ray.raycluster", "owners.ray.wire", "decode.owner_meta"]),
+        ("pods", ["decode.pods", "decode.quantities", "domain.pod"]),
+    ],
+)
+def test_it_is_of_all_that_decides_how_an_object_is_read(key: str, modules: list[str]) -> None:
+    found = decoder_modules(RESOURCES[key])
+    assert [name for name in modules if f"gangboard.{name}" not in found] == []
+
+
+def test_no_kind_is_in_the_decoder_of_another() -> None:
+    found = decoder_modules(RESOURCES["jobs.batch"])
+    assert [name for name in found if ".owners." in name] == ["gangboard.owners.job"]
+
+
+@pytest.fixture
+def edited(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Be a release in which one file has another line."""
+    name, source = "gangboard.owners.jobset.wire", fingerprints._source
+    decoder_fingerprint.cache_clear()
+    monkeypatch.setattr(
+        fingerprints, "_source", lambda one: source(one) + b"#" if one == name else source(one)
+    )
+    yield name
+    decoder_fingerprint.cache_clear()
+
+
+def test_an_edit_changes_those_that_read_by_it(request: pytest.FixtureRequest) -> None:
+    before = {key: decoder_fingerprint(one) for key, one in RESOURCES.items()}
+    name = request.getfixturevalue("edited")
+    changed = {key for key, one in RESOURCES.items() if decoder_fingerprint(one) != before[key]}
+    assert changed == {key for key, one in RESOURCES.items() if name in decoder_modules(one)}
+    assert changed == {"jobsets.jobset.x-k8s.io"}
+
+
+def test_other_labels_are_another_decoder() -> None:
+    jobs = RESOURCES["jobs.batch"]
+    assert jobs.reads == ("kueue.x-k8s.io/queue-name",)
+    assert decoder_fingerprint(replace(jobs, reads=())) != decoder_fingerprint(jobs)
+
+
+def test_every_process_has_the_same() -> None:
+    code = (
+        "from gangboard.polling.cluster_cache import resources;"
+        "from gangboard.decode.fingerprints import decoder_fingerprint;"
+        "print(*(decoder_fingerprint(one) for one in resources()))"
+    )
+    django = "import django, os; os.environ['DJANGO_SETTINGS_MODULE'] = 'tests.settings'; django.setup();"
+    done = subprocess.run(
+        [sys.executable, "-c", django + code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    ours = [decoder_fingerprint(one) for one in resources()]
+    assert list(map(int, done.stdout.split()[-len(ours) :])) == ours
