@@ -34,7 +34,7 @@ from gangboard.store.uid_lookups import Reference, follow
 STOPPING = frozenset({AdviceKind.SUSPEND_BROKEN, AdviceKind.SUSPEND_GANGS})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoppedGang:
     """Another gang that a step would stop, as it is now."""
 

@@ -73,7 +73,7 @@ class Bar:
 _EMPTY = Bar(0.0, 0.0, None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GangRow:
     """A gang with its verdict."""
 
@@ -119,9 +119,10 @@ class GangRow:
     )
     created_at: datetime | None = shown("Created")
     since: datetime = shown("Since", "Since when the verdict has been this one.")
-    since_first_seen: bool | None = shown(
+    since_first_seen: bool = shown(
         "First seen",
         "`since` is only when gangboard saw it first: it may have been so for longer; null of what is gone.",
+        may_be_null=True,
     )
     observed_at: datetime = shown("Observed", "When this was last known to be true.")
     stale: bool = shown("Stale", "The cluster has not answered for 30 seconds.")

@@ -180,8 +180,8 @@ def _fragments(
 
 def _line(line: Line, offers: Offers) -> Fragment:
     if line.row is None:
-        context = {"heading": line.heading, "span": _HEADING_SPAN, "optional": _OPTIONAL_IN_ORDER}
-        return Fragment(line.id, "board/heading.html", context, line.shown)
+        heading = {"heading": line.heading, "span": _HEADING_SPAN, "optional": _OPTIONAL_IN_ORDER}
+        return Fragment(line.id, "board/heading.html", heading, line.shown)
     context = {"row": line.row, "columns": COLUMNS}
     if line.row.gone_at is not None:
         return Fragment(line.id, "board/gone_row.html", context, line.shown)

@@ -40,6 +40,8 @@ class Declaration:
     """Its name in the JSON if the row has another name for it."""
     empty_is_null: bool = False
     """Whether the JSON has null for the empty text."""
+    may_be_null: bool = False
+    """Whether the JSON can have null although the row cannot, because another answer has the field, too."""
     is_method: bool = False
     """Whether a method of the serializer reads it. The OpenAPI document then calls it read-only."""
     serializer: Any = None
@@ -56,6 +58,11 @@ class Field:
     type: Any
     """Its annotation, resolved."""
     declaration: Declaration
+
+    @property
+    def api_name(self) -> str:
+        """Return its name in the JSON."""
+        return self.declaration.api_name or self.name
 
 
 class ShownProperty(Generic[Value]):
@@ -85,6 +92,7 @@ def shown(
     empty: str = "",
     api_name: str = "",
     empty_is_null: bool = False,
+    may_be_null: bool = False,
     serializer: Any = None,
     default: Any = MISSING,
 ) -> Any:
@@ -101,6 +109,7 @@ def shown(
             api_name,
             empty_is_null,
         ),
+        may_be_null=may_be_null,
         serializer=serializer,
     )
     return dataclasses.field(default=default, metadata={_KEY: declaration})
@@ -113,6 +122,7 @@ def shown_property(
     on_page: bool = True,
     api_name: str = "",
     empty_is_null: bool = False,
+    may_be_null: bool = False,
     choices: Iterable[str] = (),
     is_method: bool = False,
     serializer: Any = None,
@@ -123,6 +133,7 @@ def shown_property(
     """
     declaration = Declaration(
         *(label, meaning, on_page, True, "", tuple(map(str, choices)), "", api_name, empty_is_null),
+        may_be_null=may_be_null,
         is_method=is_method,
         serializer=serializer,
     )

@@ -54,39 +54,39 @@ def extending_serializer(row: type, more: type) -> type[serializers.Serializer[A
 def _members(row: type) -> dict[str, Any]:
     fields = [field for field in fields_of(row) if field.declaration.in_api]
     methods = {
-        f"get_{field.declaration.api_name or field.name}": staticmethod(
-            getattr(row, field.name).read
-        )
+        f"get_{field.api_name}": staticmethod(getattr(row, field.name).read)
         for field in fields
         if field.declaration.is_method
     }
-    return dict(map(_member, fields)) | methods
+    return {**{field.api_name: _member(field) for field in fields}, **methods}
 
 
 def _json_name(row: type) -> str:
     return str(getattr(row, "json_name", row.__name__.removesuffix("Row")))
 
 
-def _member(field: Field) -> tuple[str, serializers.Field[Any, Any, Any, Any]]:
+def _member(field: Field) -> serializers.Field[Any, Any, Any, Any]:
     declaration = field.declaration
     options: dict[str, Any] = {}
     if declaration.meaning:
         options["help_text"] = declaration.meaning
     if declaration.choices:
         options["choices"] = declaration.choices
-    name = declaration.api_name or field.name
+    if declaration.may_be_null:
+        options["allow_null"] = True
     if declaration.is_method:
-        return name, serializers.SerializerMethodField(**options)
-    if name != field.name:
+        return serializers.SerializerMethodField(**options)
+    if field.api_name != field.name:
         options["source"] = field.name
     if declaration.empty_is_null:
-        kind = ChoiceOrNullField if declaration.choices else WordField
-        return name, kind(**options)
-    return name, _of_type(field.type, options, declaration.serializer)
+        return (ChoiceOrNullField if declaration.choices else WordField)(**options)
+    return _of_type(field.type, options, declaration.serializer)
 
 
 def _of_type(
-    annotation: Any, options: dict[str, Any], serializer: Any = None
+    annotation: Any,
+    options: dict[str, Any],
+    serializer: type[serializers.Serializer[Any]] | None = None,
 ) -> serializers.Field[Any, Any, Any, Any]:
     """Return the serializer field of an annotation. Raises TypeError for a type that has none.
 
@@ -112,7 +112,6 @@ def _of_type(
 
 
 def _rows_in(
-    row: Any, serializer: Any, options: dict[str, Any]
+    row: Any, serializer: type[serializers.Serializer[Any]] | None, options: dict[str, Any]
 ) -> serializers.Field[Any, Any, Any, Any]:
-    field: serializers.Field[Any, Any, Any, Any] = (serializer or serializer_of(row))(**options)
-    return field
+    return (serializer or serializer_of(row))(**options)

@@ -102,7 +102,7 @@ class LackRow:
         return amount_text(self.resource, self.hidden_exact)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueueWait(ShowsState):
     """One entry of a gang that waits in a queue."""
 

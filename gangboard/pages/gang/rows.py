@@ -195,35 +195,43 @@ class GangDetail:
     """
 
     # Four fields of the row are here again, because only here they can be null.
-    @shown_property("API version", f"Version without the group, such as `v1`; {_LEFT}.")
-    def api_version(self) -> str | None:
+    @shown_property(
+        "API version", f"Version without the group, such as `v1`; {_LEFT}.", may_be_null=True
+    )
+    def api_version(self) -> str:
         """Return the API version of the owner."""
         return self.row.api_version
 
-    @shown_property("Generation", f"It is {_LEFT}.")
-    def generation(self) -> int | None:
+    @shown_property("Generation", f"It is {_LEFT}.", may_be_null=True)
+    def generation(self) -> int:
         """Return the generation of the owner."""
         return self.row.generation
 
-    @shown_property("Labels", f"Labels of the owner: the first 64 by key; {_LEFT}.")
-    def labels(self) -> Mapping[str, str] | None:
+    @shown_property(
+        "Labels", f"Labels of the owner: the first 64 by key; {_LEFT}.", may_be_null=True
+    )
+    def labels(self) -> Mapping[str, str]:
         """Return the labels of the owner."""
         return self.row.labels
 
     @shown_property(
-        "Requests", f"Sum over all desired pods: decimal strings in base units; {_LEFT}."
+        "Requests",
+        f"Sum over all desired pods: decimal strings in base units; {_LEFT}.",
+        may_be_null=True,
     )
-    def requests(self) -> Mapping[str, str] | None:
+    def requests(self) -> Mapping[str, str]:
         """Return what all pods request."""
         return self.row.requests
 
-    @shown_property("Members", f"Pods of the current attempt; {_LEFT}.", api_name="members")
-    def members_with_pods(self) -> MembersWithPods | None:
+    @shown_property(
+        "Members", f"Pods of the current attempt; {_LEFT}.", api_name="members", may_be_null=True
+    )
+    def members_with_pods(self) -> MembersWithPods:
         """Return the counts of the gang and its pods."""
         return MembersWithPods(**asdict(self.row.members), pods=self.members)
 
     findings: tuple[FindingRow, ...] = shown("Findings", "Ranked, the one of the verdict first.")
-    groups: tuple[GroupOfGangRow, ...] | None = shown("Groups", f"They are {_LEFT}.")
+    groups: tuple[GroupOfGangRow, ...] = shown("Groups", f"They are {_LEFT}.", may_be_null=True)
     groups_unseen: tuple[UnseenGroups, ...] = shown(
         "Groups not seen",
         "Kinds of groups that cannot be looked at in its cluster: there may be more than "
@@ -247,12 +255,13 @@ class GangDetail:
         "What makes gangs such as this one; null: nothing known does.",
         default=None,
     )
-    facts: tuple[KindFact, ...] | None = shown(
+    facts: tuple[KindFact, ...] = shown(
         "Facts",
         f"What only its kind knows of it, such as a runtime or progress; {_LEFT}.",
+        may_be_null=True,
         default=(),
     )
-    jobs: tuple[JobRow, ...] | None = shown("Jobs", f"They are {_LEFT}.")
+    jobs: tuple[JobRow, ...] = shown("Jobs", f"They are {_LEFT}.", may_be_null=True)
     actions: tuple[OfferRow, ...] = shown(
         "Actions",
         "What the caller may do to the owner now.",
