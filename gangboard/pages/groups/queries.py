@@ -54,7 +54,7 @@ class GroupPage:
 
     rows: tuple[GroupWithGangRow, ...]
     unseen: tuple[UnseenGroups, ...]
-    """Resources that cannot be read: absence from `rows` means nothing there."""
+    """Kinds that cannot be read. Their clusters may have more groups than `rows`."""
     next_cursor: str | None
 
 

@@ -32,9 +32,9 @@ class GroupsPage(ListPage[GroupPage, GroupFilters]):
             clusters=frame.clusters,
         )
 
-    def fragments(self, frame: Frame, found: Paginated[GroupPage]) -> Fragments:
+    def fragments(self, frame: Frame, paginated: Paginated[GroupPage]) -> Fragments:
         """Return a row for each group."""
-        rows, unseen = found.page.rows, found.page.unseen
+        rows, unseen = paginated.page.rows, paginated.page.unseen
         nothing = {
             "empty": not rows,
             "filtered": bool(self.address.pairs),
@@ -51,10 +51,10 @@ class GroupsPage(ListPage[GroupPage, GroupFilters]):
                 ),
             ),
             Fragment("nothing", "groups/nothing.html", nothing, tuple(nothing.values())),
-            found.pager,
+            paginated.pager,
         )
 
-    def context(self, frame: Frame, found: Paginated[GroupPage]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+    def context(self, frame: Frame, paginated: Paginated[GroupPage]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
         """Return the filters."""
         filters = self.address.filters
         return {

@@ -1,4 +1,4 @@
-"""From figures to Prometheus' metrics: their names, their labels, and what each of them says.
+"""Metrics of Prometheus: their names, labels and meanings.
 
 Labels are names of clusters, words of the contract and keys of resources, so there are few of each. Namespaces are
 named only where a setting says how many.
@@ -25,13 +25,13 @@ from gangboard.readmodels.hold_counts import HoldCount
 from gangboard.readmodels.liveness import ORDERS, PROCESSES, Liveness
 
 NOT_ASKED = "not-asked"
-"""Problem of a silent cluster without one: no poll worker runs, or none has a slot for it."""
+"""Problem of a silent cluster that no poll worker reads, for lack of a worker or a slot."""
 _GANG_LABELS = ("cluster", "health", "code")
 _SILENT = "Of a cluster that is not up all gangs are health unknown, code not-observed."
 
 
 class MetricsCollector(Collector):
-    """Hands out the figures of one moment; there are none (None) when the database did not answer."""
+    """Collects the figures of one moment; None if the database did not answer."""
 
     def __init__(self, metrics: Metrics | None) -> None:
         self._metrics = metrics
@@ -100,7 +100,7 @@ def _of_clusters(clusters: tuple[Freshness, ...], expiries: tuple[Expiry, ...]) 
         "When the credentials of this identity (reader, actor) end, as Unix time. No series: not known, "
         "or there are none.",
         ("cluster", "identity"),
-        (((expiry.cluster, expiry.identity), expiry.at.timestamp()) for expiry in expiries),
+        (((expiry.cluster, expiry.identity), expiry.expires_at.timestamp()) for expiry in expiries),
     )
 
 

@@ -43,7 +43,7 @@ def gauge(
 
 def of_finished_actions(actions: Iterable[ActionCount], clusters: Iterable[str]) -> Metric:
     """Return how many actions have ended, by result. Every series begins at 0, so the first action is an increase."""
-    results = sorted({result for found in _RESULTS.values() for result in found})
+    results = sorted({result for of_state in _RESULTS.values() for result in of_state})
     totals = Counter(dict.fromkeys(product(clusters, map(str, Verb), results), 0))
     for count in actions:
         for result in _RESULTS.get(count.state, ()):
@@ -89,8 +89,8 @@ def of_start_waits(rows: Iterable[StartWaits]) -> Metric:
 
 def of_namespaces(rows: Iterable[NamespaceCount]) -> Iterator[Metric]:
     """Return gangs and accelerators of the largest namespaces; no metric if none is to be named."""
-    found = tuple(rows)
-    if not found:
+    counts = tuple(rows)
+    if not counts:
         return
     labels = ("cluster", "namespace", "health")
     yield gauge(
@@ -98,11 +98,11 @@ def of_namespaces(rows: Iterable[NamespaceCount]) -> Iterator[Metric]:
         "Gangs of the namespaces whose gangs ask for the most accelerators, as many as "
         "GANGBOARD_METRICS_NAMESPACES says.",
         labels,
-        (((row.cluster, row.namespace, row.health), row.gangs) for row in found),
+        (((row.cluster, row.namespace, row.health), row.gangs) for row in counts),
     )
     yield gauge(
         "namespace_accelerators",
         "Accelerators that these gangs ask for.",
         labels,
-        (((row.cluster, row.namespace, row.health), row.accelerators) for row in found),
+        (((row.cluster, row.namespace, row.health), row.accelerators) for row in counts),
     )

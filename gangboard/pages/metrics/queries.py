@@ -25,14 +25,15 @@ from gangboard.store.access import Viewer
 from gangboard.store.models import Action, Cluster, ResourceState, TrendPoint
 
 ROOM_COUNTS = timedelta(minutes=5)
-"""An older point of a curve says nothing about now."""
+"""Older points of a curve do not count as current."""
 _ROOM = ("used", "held", "free", "away")
 
 
 def read_metrics(*, viewer: Viewer, now: datetime, namespaces: int = 0) -> Metrics:
     """Return the figures (11 queries; 5 more for Holds, 2 for gangs that began to run, 1 for namespaces).
 
-    `namespaces`: how many are named, those whose gangs ask for the most accelerators first. A cluster that is removed meanwhile is in some of them and not in others.
+    `namespaces` is how many namespaces are named, by the accelerators of their gangs. A cluster that is removed
+    meanwhile is in some figures and not in others.
     """
     clusters = read_freshness(viewer=viewer, now=now)
     return Metrics(
@@ -54,10 +55,10 @@ def _expiries(viewer: Viewer) -> tuple[Expiry, ...]:
         "name", "credentials_expire_at", "actor_expires_at"
     )
     return tuple(
-        Expiry(name, identity, at)
+        Expiry(name, identity, expires_at)
         for name, reader, actor in rows
-        for identity, at in (("reader", reader), ("actor", actor))
-        if at is not None
+        for identity, expires_at in (("reader", reader), ("actor", actor))
+        if expires_at is not None
     )
 
 
@@ -104,7 +105,7 @@ def _resources(clusters: dict[int, Freshness]) -> tuple[ResourceCount, ...]:
 
 
 def _actions(viewer: Viewer, clusters: dict[int, Freshness]) -> tuple[ActionCount, ...]:
-    """Return the actions on clusters that are watched: names of removed ones would pile up.
+    """Return the actions on watched clusters. Names of removed clusters would pile up.
 
     Actions are never deleted: grouped as the index has them, their rows are not read.
     """
@@ -120,7 +121,7 @@ def _actions(viewer: Viewer, clusters: dict[int, Freshness]) -> tuple[ActionCoun
 
 
 def _accelerators(clusters: dict[int, Freshness], now: datetime) -> tuple[AcceleratorCount, ...]:
-    """Return the sums of the newest minute of each cluster. A minute in which nobody could look has none."""
+    """Return the sums of the newest minute of each cluster. A minute in which the nodes could not be read has none."""
     heard = [id_ for id_, cluster in clusters.items() if not cluster.is_silent]
     rows = TrendPoint.objects.filter(
         cluster_id__in=heard, at__gt=now - ROOM_COUNTS, at__lte=now
@@ -143,12 +144,12 @@ def _namespaces(
         .annotate(gangs=Count("id"), devices=Sum("accelerators"))
         .order_by()
     )
-    found: dict[tuple[int, str], list[NamespaceCount]] = {}
+    by_namespace: dict[tuple[int, str], list[NamespaceCount]] = {}
     for id_, namespace, health, gangs, devices in rows:
         if id_ in clusters:
             count = NamespaceCount(clusters[id_].cluster, namespace, health, gangs, devices)
-            found.setdefault((id_, namespace), []).append(count)
-    chosen = sorted(found.values(), key=_largest_first)[:most]
+            by_namespace.setdefault((id_, namespace), []).append(count)
+    chosen = sorted(by_namespace.values(), key=_largest_first)[:most]
     return tuple(count for counts in chosen for count in counts)
 
 

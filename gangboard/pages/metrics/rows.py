@@ -21,7 +21,7 @@ class GangCount:
     gangs: int
     accelerators: float
     oldest_since: datetime | None
-    """Since when the first of them has been so; None when nobody looks at it now."""
+    """The start of the oldest verdict of them; None if the cluster is silent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,12 @@ class ResourceCount:
     is_readable: bool
     objects: int
     problems: int
-    """Those of the objects that could not be understood."""
+    """How many of the objects could not be decoded."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionCount:
-    """Actions on one cluster that have come equally far."""
+    """Actions on one cluster with one verb and state."""
 
     cluster: str
     verb: str
@@ -50,12 +50,12 @@ class ActionCount:
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """When the credentials of one identity of a cluster end."""
+    """The end of the credentials of one identity of a cluster."""
 
     cluster: str
     identity: str
     """reader or actor."""
-    at: datetime
+    expires_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +81,18 @@ class NamespaceCount:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """All of it at one time."""
+    """All figures at one time."""
 
     clusters: tuple[Freshness, ...]
     expiries: tuple[Expiry, ...]
-    """Of credentials whose end is known."""
+    """Credentials whose end is known."""
     gangs: tuple[GangCount, ...]
     resources: tuple[ResourceCount, ...]
-    """None of silent clusters: how they can be seen now nobody knows."""
+    """Resources of clusters that are not silent."""
     holds: tuple[HoldCount, ...]
     actions: tuple[ActionCount, ...]
     liveness: Liveness
     accelerators: tuple[AcceleratorCount, ...] = ()
-    """Of clusters whose nodes were looked at in the last minutes."""
+    """Clusters whose nodes were read in the last minutes."""
     start_waits: tuple[StartWaits, ...] = ()
     namespaces: tuple[NamespaceCount, ...] = ()

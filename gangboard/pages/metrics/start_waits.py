@@ -1,4 +1,4 @@
-"""How long the gangs waited that began to run in the last hour, counted in classes of seconds."""
+"""Waits of the gangs that began to run in the last hour, as a histogram."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StartWaits:
 
     cluster: str
     at_most: tuple[int, ...]
-    """How many waited for at most so many seconds, for each of BOUNDS."""
+    """Number of gangs that waited at most as long, for each of BOUNDS."""
     gangs: int
     seconds: float
     """All waits together."""
@@ -50,11 +50,11 @@ def read_start_waits(
     return tuple(
         StartWaits(
             cluster=clusters[id_].cluster,
-            at_most=tuple(sum(wait <= bound for wait in found) for bound in BOUNDS),
-            gangs=len(found),
-            seconds=sum(found),
+            at_most=tuple(sum(wait <= bound for wait in seconds) for bound in BOUNDS),
+            gangs=len(seconds),
+            seconds=sum(seconds),
         )
-        for id_, found in waits.items()
+        for id_, seconds in waits.items()
     )
 
 

@@ -32,10 +32,9 @@ def list_queues(
     """
     if clusters is None:
         clusters = read_freshness(viewer=viewer, now=now)
-    name = filters.cluster
-    reader = QueueReader(
-        viewer, {id_: one for id_, one in clusters.items() if name in ("", one.cluster)}
-    )
+    if filters.cluster:
+        clusters = _named(clusters, filters.cluster)
+    reader = QueueReader(viewer, clusters)
     queues = [queue for queue in reader.queues if queue.matches(filters)]
     chosen, following = page_of(queues, _sort_key, cursor=cursor, limit=limit)
     return QueuePage(
@@ -54,11 +53,10 @@ def queue_detail(
 
     If two admission systems have a queue of that name, the first by API group and kind.
     """
-    clusters = read_freshness(viewer=viewer, now=now)
-    reader = QueueReader(
-        viewer, {id_: one for id_, one in clusters.items() if one.cluster == cluster}
-    )
-    queue = next((one for one in reader.queues if one.queue.meta.ref.name == name), None)
+    clusters = _named(read_freshness(viewer=viewer, now=now), cluster)
+    reader = QueueReader(viewer, clusters)
+    named = (queue for queue in reader.queues if queue.queue.meta.ref.name == name)
+    queue = next(named, None)
     if queue is None:
         return None
     holders, more = reader.holders(queue)
@@ -69,6 +67,11 @@ def queue_detail(
         holders_more=more,
         unseen=reader.unseen,
     )
+
+
+def _named(clusters: Mapping[int, Freshness], name: str) -> dict[int, Freshness]:
+    """Return the cluster of this name, by id; nothing if the viewer does not see it."""
+    return {id_: cluster for id_, cluster in clusters.items() if cluster.cluster == name}
 
 
 def _sort_key(queue: VisibleQueue) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ class QuotaRow:
     )
     borrowed: str = shown("Borrowed", "The part of `reserved` beyond `nominal`.")
     borrowed_word: str
-    """What its system calls that."""
+    """The word of its system for the borrowed part."""
     lent: LentRow | None = shown(
         "Lent",
         "Computed from all with which the queue shares quota; null where these are not all known.",
@@ -203,8 +203,8 @@ def _percent(part: Decimal, whole: Decimal) -> float:
 def _lent(quota: Quota, queue: Queue, sharing: Iterable[Queue]) -> LentRow:
     """Return the bounds of how much of a quota other queues have borrowed.
 
-    Every borrowed amount was lent by a queue that shares and has as much to spare. So a queue has lent at most
-    its own spare amount, and at least what is missing if all others lend as much as they can.
+    Every borrowed amount was lent by a queue that shares and has as much to spare. A queue has lent at most its
+    own spare amount, and at least the rest if all others lend as much as they can.
     """
     others = [_same(other, quota) for other in sharing if other.name != queue.name]
     borrowed = sum((other.borrowed for other in others), _NOTHING)

@@ -1,4 +1,4 @@
-"""What pages and API show of queues."""
+"""Rows of queues, on pages and in the API."""
 
 from __future__ import annotations
 
@@ -191,9 +191,9 @@ class QueuePage:
 
     rows: tuple[QueueRow, ...]
     lost: tuple[LostAliasRow, ...]
-    """Of all clusters that are asked for, in any page."""
+    """Lost aliases in the clusters of the filter, the same on every page."""
     unseen: tuple[UnseenQueuesRow, ...]
-    """Resources that cannot be read: absence from `rows` means nothing there."""
+    """Kinds that cannot be read. Their clusters may have more queues than `rows`."""
     serving: tuple[str, ...]
     """Names of the clusters that serve queues. Other clusters have none."""
     next_cursor: str | None

@@ -34,9 +34,9 @@ class QueuesPage(ListPage[QueuePage, QueueFilters]):
             clusters=frame.clusters,
         )
 
-    def fragments(self, frame: Frame, found: Paginated[QueuePage]) -> Fragments:
+    def fragments(self, frame: Frame, paginated: Paginated[QueuePage]) -> Fragments:
         """Return a row for each queue."""
-        page = found.page
+        page = paginated.page
         unseen = tuple(row for row in page.unseen if row.state != Level.NEVER)
         notices = {"unseen": unseen, "lost": page.lost}
         nothing = {
@@ -50,10 +50,10 @@ class QueuesPage(ListPage[QueuePage, QueueFilters]):
             Fragment("notices", "queues/notices.html", notices, tuple(notices.values())),
             FragmentList("queue-rows", tuple(map(_row, page.rows))),
             Fragment("nothing", "queues/nothing.html", nothing, tuple(nothing.values())),
-            found.pager,
+            paginated.pager,
         )
 
-    def context(self, frame: Frame, found: Paginated[QueuePage]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+    def context(self, frame: Frame, paginated: Paginated[QueuePage]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
         """Return the filters."""
         filters = self.address.filters
         return {
@@ -66,12 +66,12 @@ class QueuesPage(ListPage[QueuePage, QueueFilters]):
 
 
 def _line_content(row: QueueRow) -> tuple[object, ...]:
-    """Return what the panel of the line shows."""
+    """Return the content of the panel of the line."""
     return row.line, row.more, row.order, row.in_line, row.kept_out, row.unknown
 
 
 def _alias_content(row: QueueRow) -> tuple[object, ...]:
-    """Return what the panel of aliases and namespaces shows."""
+    """Return the content of the panel of aliases and namespaces."""
     aliases = row.aliases, row.aliases_hidden
     return *aliases, row.namespaces, row.namespaces_hidden, row.reached_by
 

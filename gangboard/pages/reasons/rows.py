@@ -1,4 +1,4 @@
-"""What page and API show of reasons."""
+"""Rows of reasons, on the page and in the API."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def place_of(ordering: str) -> Callable[[ReasonRow], Place]:
 
 def stage_number(stage: str) -> int:
     """Return the place of a stage in the order in which gangs pass them; an unknown stage is last."""
-    known = [one.value for one in Stage]
+    known = [known_stage.value for known_stage in Stage]
     return known.index(stage) if stage in known else len(known)
 
 

@@ -1,4 +1,4 @@
-"""The Reasons page: what keeps the most gangs and accelerators from running."""
+"""The Reasons page: reasons, and their accelerators over time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OPEN_ROWS = 8
 
 @dataclass(frozen=True, slots=True)
 class ReasonFilters:
-    """What the page is narrowed to."""
+    """Filters of the page."""
 
     cluster: str = ""
     namespace: str = ""
@@ -71,7 +71,7 @@ class ReasonsAndTrends:
 
 
 class ReasonsPage(FilteredPage[ReasonsAndTrends, ReasonFilters]):
-    """The reasons by what they hold back."""
+    """The reasons, by the accelerators that they hold back."""
 
     name = "reasons"
     template_name = "reasons/page.html"
@@ -107,18 +107,18 @@ class ReasonsPage(FilteredPage[ReasonsAndTrends, ReasonFilters]):
         )
         return since_known(trends)
 
-    def fragments(self, frame: Frame, found: ReasonsAndTrends) -> Fragments:
+    def fragments(self, frame: Frame, content: ReasonsAndTrends) -> Fragments:
         """Return the summary, the chart and a row for each reason."""
-        address, trends = self.address, found.trends
+        address, trends = self.address, content.trends
         lines = [
             _line(row, address, trends.reasons.get((row.stage, row.code)), trends)
-            for row in found.reasons.rows
+            for row in content.reasons.rows
         ]
         empty = {"empty": not lines}
-        legend = current_values(trends, {"waiting": found.reasons.accelerators})
+        legend = current_values(trends, {"waiting": content.reasons.accelerators})
         return (
             not_counted_line(frame.clusters, address.filters.cluster),
-            _summary(found.reasons, address),
+            _summary(content.reasons, address),
             Fragment("trend", "reasons/trend.html", {"trends": trends}, _drawn(trends)),
             Fragment("trend-legend", "trends/legend.html", {"legend": legend}, legend),
             FragmentList("reason-rows", tuple(map(_row, lines[:OPEN_ROWS]))),
@@ -126,10 +126,10 @@ class ReasonsPage(FilteredPage[ReasonsAndTrends, ReasonFilters]):
             Fragment("no-reasons", "reasons/nothing.html", empty, tuple(empty.values())),
         )
 
-    def context(self, frame: Frame, found: ReasonsAndTrends) -> dict[str, object]:
+    def context(self, frame: Frame, content: ReasonsAndTrends) -> dict[str, object]:
         """Return the filters."""
         filters = self.address.filters
-        namespaces = found.reasons.namespaces
+        namespaces = content.reasons.namespaces
         return {
             "selects": (
                 select_cluster(frame.clusters, filters.cluster),
