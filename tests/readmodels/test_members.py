@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import timedelta
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -138,10 +137,8 @@ def test_no_command_is_offered_with_a_name_that_a_shell_would_read() -> None:
 
 
 def test_jobs_of_which_the_same_is_said_are_named_together() -> None:
-    ganged = [
-        SimpleNamespace(name=f"w-{n}", mode_label="as a gang", mode_reason="x") for n in range(5)
-    ]
-    alone = SimpleNamespace(name="driver", mode_label="pod by pod", mode_reason="y")
+    ganged = [(f"w-{n}", "as a gang", "x") for n in range(5)]
+    alone = ("driver", "pod by pod", "y")
     first, second = scheduled_alike([ganged[0], alone, *ganged[1:]])
     assert (first.label, first.names, first.more) == ("as a gang", ("w-0", "w-1", "w-2"), 2)
     assert (second.reason, second.names, second.more) == ("y", ("driver",), 0)

@@ -53,7 +53,7 @@ def opened_row(request: HttpRequest, gang_id: str) -> HttpResponse:
         "why_all": why_all,
         "now": now,
     }
-    return render(request, "board/opened.html", context)
+    return render(request, "gang/opened.html", context)
 
 
 def _line(detail: GangDetail, line: TreeLine) -> OpenedLine:

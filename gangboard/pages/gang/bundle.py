@@ -93,7 +93,8 @@ def _tree(detail: GangDetail, now: datetime) -> Iterator[str]:
 
 def _branch(job: JobRow | None, branch: Branch | None, now: datetime) -> Iterator[tuple[str, ...]]:
     if job is not None:
-        held = f", held by {job.held_by}: {job.held_reason}" if job.hold and job.held_by else ""
+        hold = job.hold
+        held = f", held by {hold.by}: {hold.reason}" if hold and hold.by else ""
         state = f"{job.state.label}, {job.ready} of {job.desired} ready{held}"
         yield f"**{_text(job.name)}**", _text(state), "", "", str(job.restarts)
     elif branch is not None:

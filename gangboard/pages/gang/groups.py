@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from gangboard.diagnosis.current_attempt import natural
 from gangboard.diagnosis.object_links import COMPOSITE
@@ -115,22 +115,6 @@ SHOWN = 3
 """Names of Jobs before the rest is counted."""
 
 
-class Scheduled(Protocol):
-    """A Job as far as this is about it."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def mode_label(self) -> str:
-        """How its pods are scheduled."""
-
-    @property
-    def mode_reason(self) -> str:
-        """Why."""
-
-
 @dataclass(frozen=True, slots=True)
 class JobsScheduledAlike:
     """Some Jobs whose pods are scheduled in one way for one reason."""
@@ -147,11 +131,14 @@ class JobsScheduledAlike:
         return self.count - len(self.names)
 
 
-def scheduled_alike(jobs: Iterable[Scheduled]) -> tuple[JobsScheduledAlike, ...]:
-    """Return the ways, in the order of the first Job of each."""
+def scheduled_alike(jobs: Iterable[tuple[str, str, str]]) -> tuple[JobsScheduledAlike, ...]:
+    """Return the ways in which Jobs are scheduled, in the order of the first Job of each.
+
+    A Job is given as its name, how its pods are scheduled, and why.
+    """
     alike: dict[tuple[str, str], list[str]] = {}
-    for job in jobs:
-        alike.setdefault((job.mode_label, job.mode_reason), []).append(job.name)
+    for name, label, reason in jobs:
+        alike.setdefault((label, reason), []).append(name)
     return tuple(
         JobsScheduledAlike(label, reason, tuple(names[:SHOWN]), len(names))
         for (label, reason), names in alike.items()

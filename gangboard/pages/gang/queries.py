@@ -19,7 +19,16 @@ from gangboard.pages.gang.groups import as_tree, group_matrix
 from gangboard.pages.gang.history import read_gang_history
 from gangboard.pages.gang.next_steps import named_objects
 from gangboard.pages.gang.queue_waits import QueueWait, queue_of_gang, read_waits
-from gangboard.pages.gang.rows import GangDetail, JobRow, KindFact, MakerRow, open_action
+from gangboard.pages.gang.rows import (
+    GangDetail,
+    HeldRow,
+    JobQueueRow,
+    JobRow,
+    KindFact,
+    MakerRow,
+    SchedulingRow,
+    open_action,
+)
 from gangboard.pages.gang.stages import make_steps
 from gangboard.plugins import registry
 from gangboard.readmodels.action_offers import (
@@ -342,23 +351,30 @@ def _job(job: JobState, redaction: _Redaction, row: GangRow, acting: _Acting) ->
         ready=job.ready,
         nodes=tuple(printable(node) for node in job.nodes),
         restarts=job.restarts,
-        mode=printable(job.scheduling.mode),
-        mode_label=printable(job.scheduling.label),
-        mode_reason=printable(job.scheduling.reason),
+        scheduling=SchedulingRow(
+            printable(job.scheduling.mode),
+            printable(job.scheduling.label),
+            printable(job.scheduling.reason),
+        ),
         message=printable(redaction.text(job.finding.message)) if job.finding else "",
-        hold=printable(job.hold),
-        held_since=job.held_since,
-        held_by=printable(job.held_by),
-        held_reason=printable(job.held_reason),
-        held_until=job.held_until,
-        queue=printable(job.queue),
-        queue_standing=job.queue_standing,
+        hold=_held(job) if job.hold else None,
+        queue=JobQueueRow(printable(job.queue), job.queue_standing) if job.queue_standing else None,
         target=ActionTarget(
             *(row.cluster, job.ref.group, job.ref.kind, row.namespace, name),
             uid=job.ref.uid,
             generation=job.generation,
         ),
         **acting.of(job.ref.uid),
+    )
+
+
+def _held(job: JobState) -> HeldRow:
+    return HeldRow(
+        name=printable(job.hold),
+        since=job.held_since,
+        by=printable(job.held_by),
+        reason=printable(job.held_reason),
+        until=job.held_until,
     )
 
 

@@ -84,27 +84,11 @@ class JobRow:
     ready: int = shown("Ready")
     restarts: int = shown("Restarts")
 
-    @shown_property("Scheduling")
-    def scheduling(self) -> SchedulingRow:
-        """Return how its pods are scheduled."""
-        return SchedulingRow(self.mode, self.mode_label, self.mode_reason)
-
-    @shown_property("Hold", "The Hold on it, suspended or not.", api_name="hold")
-    def held_row(self) -> HeldRow | None:
-        """Return the Hold on it, if there is one."""
-        if not self.hold:
-            return None
-        return HeldRow(self.hold, self.held_since, self.held_by, self.held_reason, self.held_until)
-
-    @shown_property(
-        "Queue",
-        "How a queue stands to it; null: it has no entry of its own.",
-        api_name="queue",
+    scheduling: SchedulingRow = shown("Scheduling")
+    hold: HeldRow | None = shown("Hold", "The Hold on it, suspended or not.")
+    queue: JobQueueRow | None = shown(
+        "Queue", "How a queue stands to it; null: it has no entry of its own."
     )
-    def queued_row(self) -> JobQueueRow | None:
-        """Return how a queue stands to it, if it has an entry of its own."""
-        return JobQueueRow(self.queue, self.queue_standing) if self.queue_standing else None
-
     actions: tuple[OfferRow, ...] = shown(
         "Actions", "What the caller may do to it now.", serializer=OfferSerializer, default=()
     )
@@ -114,32 +98,22 @@ class JobRow:
     part: str
     state: Face
     """`Held` is not the same as `Suspended`."""
-    mode: str
-    mode_label: str
-    mode_reason: str
     message: str
     """The trouble of this Job, or empty."""
     past: bool = False
     """All of it is of the last look: its cluster does not answer now."""
     was: str = ""
     """`It was running.` when `past`, where it is known."""
-    hold: str = ""
-    """Name of the Hold on it, whether or not the Job is suspended."""
-    held_since: datetime | None = None
-    held_by: str = ""
-    held_reason: str = ""
-    held_until: datetime | None = None
-    queue: str = ""
-    queue_standing: str = ""
-    """The state of its entry in the queue: waits, admitted or deactivated. Empty without an entry."""
     open_action: ActionRow | None = None
     """The action on it that is not over."""
 
     @property
     def queue_text(self) -> str:
         """How the queue stands to it, or empty: `admitted by queue gpu`."""
-        begun = _IN_QUEUE.get(self.queue_standing, "")
-        return f"{begun} queue {self.queue}".strip() if begun and self.queue else ""
+        words = _IN_QUEUE.get(self.queue.standing, "") if self.queue is not None else ""
+        return (
+            f"{words} queue {self.queue.name}" if self.queue and words and self.queue.name else ""
+        )
 
     @property
     def shown_nodes(self) -> tuple[str, ...]:
@@ -349,7 +323,7 @@ class GangDetail:
     def _is_pod_by_pod(self) -> bool:
         """Whether its Jobs, or without Jobs its pods, are to have no group."""
         if self.jobs:
-            return all(job.mode in _WITHOUT_GROUP for job in self.jobs)
+            return all(job.scheduling.mode in _WITHOUT_GROUP for job in self.jobs)
         return bool(self.members) and not any(member.group for member in self.members)
 
     @property

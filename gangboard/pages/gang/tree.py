@@ -72,8 +72,8 @@ class TreeLine:
         job, branch = self.job, self.branch
         if self.is_past:
             return None
-        if job is not None and job.held_since is not None and job.held:
-            return job.held_since
+        if job is not None and job.hold is not None and job.hold.since is not None and job.held:
+            return job.hold.since
         return branch.since if branch is not None else None
 
     @property

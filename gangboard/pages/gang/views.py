@@ -152,7 +152,11 @@ def _groups(detail: GangDetail) -> Fragment:
         "mode": detail.gang_mode,
         "matrix": detail.matrix,
         # How pods of a silent cluster are scheduled now is not known.
-        "scheduling": () if detail.row.members_were else scheduled_alike(detail.jobs),
+        "scheduling": ()
+        if detail.row.members_were
+        else scheduled_alike(
+            (job.name, job.scheduling.label, job.scheduling.reason) for job in detail.jobs
+        ),
     }
     return Fragment("groups", "gang/groups.html", shown, tuple(shown.values()))
 
