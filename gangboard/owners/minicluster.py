@@ -85,7 +85,7 @@ class MiniCluster(OwnerKind):
         job = next((child for child in made if child.meta.ref.is_job), None)
         return taken_from(owner, job, _FROM_JOB) if job is not None else owner
 
-    def gang(self, owner: Owner) -> dict[str, str]:
+    def facts(self, owner: Owner) -> dict[str, str]:
         """Return the sizes between which Flux scales."""
         return {name: owner.detail[name] for name in (_LOWEST, _HIGHEST) if name in owner.detail}
 

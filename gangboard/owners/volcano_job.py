@@ -289,7 +289,7 @@ class VolcanoJob(OwnerKind):
         """Return the task that a pod belongs to."""
         return pod.labels.get(_TASK, "")
 
-    def gang(self, owner: Owner) -> dict[str, str]:
+    def facts(self, owner: Owner) -> dict[str, str]:
         """Return how often it was restarted or resumed: both count, and at the most it fails."""
         retries, most = owner.detail[RETRIES], owner.detail[MOST_RETRIES]
         return (

@@ -238,7 +238,7 @@ class MPIJob(TrainingJob):
         """Return 0 for the MPI operator: without a number it makes no workers."""
         return 1 if version == _PODS else 0
 
-    def gang(self, owner: Owner) -> Mapping[str, str]:
+    def facts(self, owner: Owner) -> Mapping[str, str]:
         """Return the slots of a worker."""
         return {"Slots per worker": owner.detail[_SLOTS]} if _SLOTS in owner.detail else {}
 

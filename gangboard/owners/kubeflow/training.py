@@ -109,7 +109,7 @@ class TrainingJob(OwnerKind):
         """Return the role of a pod."""
         return role_of(pod)
 
-    def gang(self, owner: Owner) -> Mapping[str, str]:
+    def facts(self, owner: Owner) -> Mapping[str, str]:
         """Return between how many workers it scales."""
         return {"Elastic": owner.detail[_ELASTIC]} if _ELASTIC in owner.detail else {}
 

@@ -181,7 +181,7 @@ class RayJob(RayKind):
             "Once begun that runs to its end, whatever is asked for meanwhile.",
         )
 
-    def gang(self, owner: Owner) -> dict[str, str]:
+    def facts(self, owner: Owner) -> dict[str, str]:
         """Return its state, that of its work, and its RayCluster."""
         rows = {}
         if _STATUS in owner.detail:

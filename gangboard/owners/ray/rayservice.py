@@ -154,7 +154,7 @@ class RayService(RayKind):
             "Once begun that runs to its end, whatever is asked for meanwhile.",
         )
 
-    def gang(self, owner: Owner) -> dict[str, str]:
+    def facts(self, owner: Owner) -> dict[str, str]:
         """Return its RayClusters and the first application that does not serve."""
         labels = {_ACTIVE: "RayCluster", _PENDING: "RayCluster in preparation"}
         rows = {text: owner.detail[key] for key, text in labels.items() if key in owner.detail}

@@ -158,7 +158,7 @@ class TrainJob(OwnerKind):
         """Yield its JobSet, which has its name (real-owners.md §1.2)."""
         yield (*_JOBSETS, owner.meta.ref.name)
 
-    def gang(self, owner: Owner) -> dict[str, str]:
+    def facts(self, owner: Owner) -> dict[str, str]:
         """Return its runtime and its progress."""
         rows = {}
         for runtime in owner.blueprints:
