@@ -245,7 +245,7 @@ if (BASE_DIR / "tools").is_dir():
     INSTALLED_APPS.append("tools")
 MIDDLEWARE = [
     # Before all others: what they take is time that somebody waits, too.
-    "gangboard.api.metrics.requests.RequestDurationMiddleware",
+    "gangboard.pages.metrics.requests.RequestDurationMiddleware",
     # Before all that may refuse a request.
     "gangboard.web.access_log.AccessLogMiddleware",
     # Before all that asks whether a request came over https. It refuses nothing.
@@ -371,7 +371,7 @@ SPECTACULAR_SETTINGS = {
         "Health": "gangboard.api.parameters.HEALTHS",
         "ProblemCode": "gangboard.api.fields.PROBLEM_CODES",
         "Stage": "gangboard.api.parameters.STAGES",
-        "QueueState": "gangboard.api.parameters.QUEUE_STATES",
+        "QueueState": "gangboard.readmodels.visible_queues.QUEUE_STATES",
         "ChannelState": "gangboard.pages.notifications.rows.CHANNEL_STATES",
         "RuleState": "gangboard.pages.notifications.rows.RULE_STATES",
         "DeliveryState": "gangboard.notify.outbox.STATES",

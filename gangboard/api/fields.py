@@ -7,7 +7,6 @@ is what is sent. Times are RFC 3339 in UTC, quantities decimal strings, empty wo
 from __future__ import annotations
 
 from datetime import UTC
-from decimal import Decimal
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
@@ -16,6 +15,7 @@ from rest_framework import serializers
 
 from gangboard.api.errors import PROBLEM_TYPE
 from gangboard.problem_codes import ProblemCode
+from gangboard.readmodels.quantities import number_text
 
 PROBLEM_CODES = [code.value for code in ProblemCode]
 
@@ -48,7 +48,7 @@ class QuantityField(serializers.CharField):
 
     def to_representation(self, value: Any) -> str:
         """Return `8` for 8.0 and `0.5` for 0.5, never an exponent."""
-        return f"{Decimal(str(value)).normalize():f}"
+        return number_text(value)
 
 
 class TimeField(serializers.DateTimeField):

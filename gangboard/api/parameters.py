@@ -10,21 +10,17 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.quota import QueueState
 from gangboard.readmodels.cursors import LARGEST_PAGE
 from gangboard.readmodels.known_values import unknown_values
-from gangboard.readmodels.reasons import REASON_ORDERINGS
-from gangboard.readmodels.trends import PERIODS
 from gangboard.store.access import Viewer
 
 USUAL_PAGE = 100
 HEALTHS = [health.value for health in Health]
 STAGES = [stage.value for stage in Stage]
-QUEUE_STATES = [state.value for state in QueueState]
 
 # Lengths are those of the columns; codes, kinds and queues are open lists: an unknown one is empty.
-_NAME = 253
-_LABEL = _NAME + 1 + 63
+LONGEST_NAME = 253
+_LABEL = LONGEST_NAME + 1 + 63
 
 
 class HealthsField(serializers.CharField):
@@ -68,50 +64,11 @@ class PageQuery(Query):
     fields = FIELDS  # type: ignore[assignment]  # as DRF's own attribute
 
 
-class GroupQuery(PageQuery):
-    """The query of `groups/`."""
-
-    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    namespace = serializers.CharField(
-        required=False, max_length=_NAME, help_text="Name of a namespace."
-    )
-    kind = serializers.CharField(required=False, max_length=63, help_text="Such as `PodGroup`.")
-    q = serializers.CharField(
-        required=False, max_length=200, help_text="Words that must all occur in name or namespace."
-    )
-
-
-class QueueQuery(PageQuery):
-    """The query of `queues/`."""
-
-    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    state = serializers.ChoiceField(
-        QUEUE_STATES, required=False, help_text="What the queue does now."
-    )
-    q = serializers.CharField(
-        required=False,
-        max_length=200,
-        help_text="Words that must all occur in the name of the queue, of what it shares quota in, or of an alias with its namespace.",
-    )
-
-
 class SummaryQuery(Query):
     """The query of `summary/`."""
 
     cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    namespace = serializers.CharField(required=False, max_length=_NAME)
-
-
-class ReasonQuery(PageQuery):
-    """The query of `reasons/`."""
-
-    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    namespace = serializers.CharField(required=False, max_length=_NAME)
-    ordering = serializers.ChoiceField(
-        REASON_ORDERINGS,
-        default="stage",
-        help_text="`stage`: in the order of stages, in each those with the most accelerators first.",
-    )
+    namespace = serializers.CharField(required=False, max_length=LONGEST_NAME)
 
 
 class CapacityQuery(PageQuery):
@@ -123,23 +80,6 @@ class CapacityQuery(PageQuery):
         max_length=_LABEL,
         help_text="A label of nodes, by which pools are made; without it by the labels of clouds.",
     )
-
-
-class TrendQuery(Query):
-    """The query of `trends/`."""
-
-    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    days = serializers.ChoiceField(
-        tuple(PERIODS),
-        default=1,
-        help_text="1: a value a quarter of an hour, 14: one every two hours.",
-    )
-
-
-class WaitQuery(PageQuery):
-    """The query of `waits/`."""
-
-    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
 
 
 def read_query(request: Request, query: type[Query]) -> dict[str, Any]:

@@ -12,16 +12,8 @@ from gangboard.readmodels.capacity import read_wholes
 from gangboard.readmodels.freshness import Freshness, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
 from gangboard.readmodels.pools import Pool
-from gangboard.readmodels.state_labels import Face, face_of
+from gangboard.readmodels.state_labels import HealthCount, face_of
 from gangboard.store.access import Viewer
-
-
-@dataclass(frozen=True, slots=True)
-class HealthCount:
-    """How many gangs have one health."""
-
-    face: Face
-    gangs: int
 
 
 @dataclass(frozen=True, slots=True)

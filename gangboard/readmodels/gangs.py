@@ -53,6 +53,7 @@ __all__ = [
     "list_gangs",
 ]
 
+_DELETED = Face("deleted", "Deleted", "✕", Health.UNKNOWN.value)
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -141,6 +142,17 @@ class GangRow:
     gone_at: datetime | None
     context: str
     """The kubeconfig context of its cluster. Empty if unknown."""
+
+    @property
+    def status(self) -> Face:
+        """The face of its health, or of a deleted gang."""
+        return self.face if self.gone_at is None else _DELETED
+
+    @property
+    def restarts_text(self) -> str:
+        """How often it was restarted, and how often it may be while it exists: `3 of 10`."""
+        most = self.max_restarts if self.gone_at is None else None
+        return f"{self.restarts:,}" if most is None else f"{self.restarts:,} of {most:,}"
 
     @property
     def next_step(self) -> str:

@@ -11,6 +11,7 @@ from django.db.models import Q
 from gangboard.domain.group import Group
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
+from gangboard.pages.core.rows import shown
 from gangboard.plugins import registry
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
@@ -25,11 +26,11 @@ MOST_GENERATIONS = 5
 
 @dataclass(frozen=True, slots=True)
 class GangName:
-    """What is printed of a gang elsewhere, with its link."""
+    """The gang to which a group belongs."""
 
-    id: str
-    kind: str
-    name: str
+    id: str = shown("Id")
+    kind: str = shown("Kind")
+    name: str = shown("Name")
 
 
 @dataclass(frozen=True, slots=True)

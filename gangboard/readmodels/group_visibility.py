@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gangboard.domain.text import listed
 from gangboard.domain.watch_state import WatchState
+from gangboard.pages.core.rows import shown
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.unseen import unseen_sentence, unseen_states
 
@@ -28,13 +29,14 @@ _SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class UnseenGroups:
-    """Kinds of groups that cannot be seen in a cluster: not the same as having none of them."""
+    """Kinds of groups that cannot be seen in a cluster: that is not the same as none."""
 
-    cluster: str
-    state: str
-    """silent, never, forbidden, failing, unknown-version, listing or not-looked."""
-    kinds: tuple[str, ...]
-    sentence: str
+    cluster: str = shown("Cluster")
+    state: str = shown(
+        "State", "silent, never, forbidden, failing, unknown-version, listing or not-looked."
+    )
+    kinds: tuple[str, ...] = shown("Kinds")
+    sentence: str = shown("Message", api_name="message")
 
 
 def read_group_visibility(

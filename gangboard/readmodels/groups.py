@@ -1,18 +1,18 @@
-"""Workloads, PodGroups and CompositePodGroups as they are stored, each with its gang."""
+"""Workloads, PodGroups and CompositePodGroups as rows, and the groups of one gang."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from gangboard.domain.group import Group, GroupClaim, GroupTemplate, Policy
 from gangboard.domain.objects import Condition
+from gangboard.pages.core.rows import shown
 from gangboard.plugins import registry
 from gangboard.plugins.grouping_api import GroupingAPI
-from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey, read_page
-from gangboard.readmodels.freshness import Freshness, read_freshness
-from gangboard.readmodels.group_gangs import GangName, find_gangs
+from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.group_visibility import (
     GroupVisibility,
     UnseenGroups,
@@ -26,13 +26,6 @@ from gangboard.store.access import Viewer
 from gangboard.store.models import WatchedObject
 from gangboard.store.objects import unpack
 
-_KEYS = (
-    SortKey(CLUSTER_NAME),
-    SortKey("namespace"),
-    SortKey("name"),
-    SortKey("resource"),
-    SortKey("uid"),
-)
 _POLICIES = {
     Policy.GANG: "gang: all or nothing",
     Policy.BASIC: "basic: pod by pod",
@@ -44,71 +37,99 @@ _DISRUPTION = {
     "PodGroup": "preempted as a whole",
     "all": "preempted as a whole",
 }
-# The condition is terminal: it says that the group was placed once, nothing about today.
+# The condition is terminal: the group was placed once, and the condition says nothing about today.
 _PLACED = Face("placed", "Was placed", "✓", "succeeded")
 _NOT_PLACED = Face("not-placed", "Not placed", "◔", "waiting")
 _SILENT = Face("no-word", "No word yet", "?", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
-class GroupFilters:
-    """Which groups are asked for. Empty means all."""
+class ConditionRow:
+    """A condition, texts as they were on the wire."""
 
-    cluster: str = ""
-    namespace: str = ""
-    kind: str = ""
-    q: str = ""
-    """Part of the name or namespace."""
+    type: str = shown("Type")
+    status: str = shown("Status")
+    reason: str = shown("Reason")
+    message: str = shown("Message")
+    since: datetime | None = shown("Since")
 
 
 @dataclass(frozen=True, slots=True)
-class GroupRow:
-    """One Workload, PodGroup or CompositePodGroup."""
+class GroupTemplateRow:
+    """One template of a Workload."""
 
-    id: str
-    cluster: str
-    api_group: str
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-    uid: str
-    generation: int
-    policy: str
+    name: str = shown("Name")
+    policy: str = shown("Policy")
+    quorum: int | None = shown("Quorum")
+    topology_keys: tuple[str, ...] = shown("Topology keys")
+    composite: bool = shown("Composite")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupClaimRow:
+    """A device claim that all pods of a group share."""
+
+    name: str = shown("Name")
+    claim: str = shown(
+        "Claim",
+        "The ResourceClaim; null while none was made of the template.",
+        empty_is_null=True,
+    )
+    template: str = shown(
+        "Template", "The ResourceClaimTemplate that it is made of.", empty_is_null=True
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRow:
+    """A Workload, PodGroup or CompositePodGroup (or an equivalent) as it is stored."""
+
+    id: str = shown("Id")
+    cluster: str = shown("Cluster")
+    api_group: str = shown("API group")
+    api_version: str = shown("Version")
+    kind: str = shown("Kind")
+    namespace: str = shown("Namespace")
+    name: str = shown("Name")
+    uid: str = shown("UID")
+    generation: int = shown("Generation")
+    policy: str = shown("Policy", "`gang`, `basic` or `unknown`.")
     policy_label: str
-    policy_text: str
-    """The policy as served when this release does not know it."""
-    quorum: int | None
-    """Its own: `minCount`, for a CompositePodGroup `minGroupCount`."""
-    template_name: str
-    template_quorum: int | None
-    """What the template in its Workload asks for now; None when there is none or it is not known."""
-    workload: str
-    parent: str
-    topology_keys: tuple[str, ...]
-    priority: int | None
-    disruption_mode: str
-    placed: Condition | None
-    """What the scheduler said last; it is not taken back when members are lost."""
+    policy_text: str = shown(
+        "Policy as served",
+        "The policy as served, when this release does not know it.",
+        empty_is_null=True,
+    )
+    quorum: int | None = shown(
+        "Quorum", "Its own `minCount`, of a CompositePodGroup `minGroupCount`."
+    )
+    workload: str = shown("Workload", empty_is_null=True)
+    template_name: str = shown("Template", api_name="template", empty_is_null=True)
+    template_quorum: int | None = shown("Quorum of the template")
+    """The quorum in the template of its Workload; None without one, or if it is not known."""
+    parent: str = shown("Parent", "The CompositePodGroup that it is part of.", empty_is_null=True)
+    topology_keys: tuple[str, ...] = shown("Topology keys")
+    priority: int | None = shown("Priority")
+    disruption_mode: str = shown("Disruption mode", empty_is_null=True)
+    disruption_label: str = ""
+    """The meaning of its disruption mode; empty for an unknown one."""
+    claims: tuple[GroupClaimRow, ...] = shown(
+        "Claims", "Device claims that all its pods share.", default=()
+    )
+    placed: ConditionRow | None = shown("Placed", "What the scheduler said last of it.")
     placed_face: Face | None
     """None for a Workload, which is never placed itself."""
-    templates: tuple[GroupTemplate, ...]
+    templates: tuple[GroupTemplateRow, ...] = shown("Templates")
     template_word: str
-    """What Kubernetes calls them: `template`, on 1.35 `podGroup`."""
-    controller: str
-    """`Kind name` of what made it, or empty."""
-    created_at: datetime | None
-    deleting_since: datetime | None
-    gang: GangName | None
-    stale: bool
-    """Its cluster has not answered lately, or groups of its kind cannot be looked at there."""
-    disruption_label: str = ""
-    """What its disruption mode means; empty for one that is not known here."""
-    claims: tuple[GroupClaim, ...] = ()
-    domains: Mapping[str, str] = field(default_factory=dict)
-    """Topology key → where its pods are, as far as some have a node; only as a group of its gang."""
-    depth: int = 0
-    """How many groups of its gang stand above it, where these are shown as a tree."""
+    """The word of Kubernetes for them: `template`, on 1.35 `podGroup`."""
+    controller: str = shown("Controller", "Kind and name of what made it.", empty_is_null=True)
+    created_at: datetime | None = shown("Created")
+    deleting_since: datetime | None = shown("Deleted")
+    stale: bool = shown(
+        "Stale",
+        "Its cluster has not answered for 30 seconds, or groups of its kind cannot be "
+        "looked at there.",
+    )
 
     @property
     def policy_short(self) -> str:
@@ -116,8 +137,10 @@ class GroupRow:
         if len(self.templates) > 1:
             return f"{len(self.templates)} {self.template_word}s"
         own = (self.policy if self.policy_label else "", self.quorum)
-        word, quorum = next(((one.policy, one.quorum) for one in self.templates), own)
-        return f"{word}, quorum {quorum:,}" if quorum is not None else str(word)
+        word, quorum = next(
+            ((template.policy, template.quorum) for template in self.templates), own
+        )
+        return f"{word}, quorum {quorum:,}" if quorum is not None else word
 
     @property
     def differs(self) -> bool:
@@ -126,7 +149,24 @@ class GroupRow:
 
     @property
     def within(self) -> tuple[str, ...]:
-        """Where all its pods must be, and are as far as some have a node: `within one rack: r3`."""
+        """The domains that all its pods must share: `within one rack`."""
+        return tuple(f"within one {key}" for key in self.topology_keys)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupOfGangRow(GroupRow):
+    """A group as one of its gang."""
+
+    domains: Mapping[str, str] = shown(
+        "Domains",
+        "Topology key → the domain that its pods are in, as far as some have a node.",
+    )
+    depth: int = 0
+    """How many groups of its gang stand above it in the tree."""
+
+    @property
+    def within(self) -> tuple[str, ...]:
+        """The domains that all its pods must share, with their names if they are known: `within one rack: r3`."""
         return tuple(
             f"within one {key}{f': {self.domains[key]}' if key in self.domains else ''}"
             for key in self.topology_keys
@@ -134,58 +174,12 @@ class GroupRow:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupPage:
-    """Some groups in order, and the cursor of the next page, None when there is none."""
+class GroupsOfGang:
+    """The groups of one gang."""
 
-    rows: tuple[GroupRow, ...]
+    rows: tuple[GroupOfGangRow, ...]
     unseen: tuple[UnseenGroups, ...]
-    """What could not be looked at: absence from `rows` means nothing there."""
-    next_cursor: str | None
-
-
-def list_groups(
-    *,
-    viewer: Viewer,
-    filters: GroupFilters,
-    limit: int = 50,
-    cursor: str | None = None,
-    now: datetime,
-    clusters: Mapping[int, Freshness] | None = None,
-) -> GroupPage:
-    """Return one page of the groups that the viewer may see, and what could not be looked at.
-
-    Raises CursorError.
-    """
-    if clusters is None:
-        clusters = read_freshness(viewer=viewer, now=now)
-    kinds = _resources()
-    found = select_objects(
-        viewer=viewer,
-        resources=[key for key, kind in kinds.items() if filters.kind in ("", kind)],
-        cluster=filters.cluster,
-        namespace=filters.namespace,
-        q=filters.q,
-    )
-    stored, following = read_page(found, _KEYS, cursor=cursor, limit=limit, clusters=clusters)
-    visibility = read_group_visibility(kinds, clusters)
-    return GroupPage(
-        rows=build_rows(stored, viewer=viewer, clusters=clusters, visibility=visibility),
-        unseen=describe_unseen_groups(
-            visibility, kinds, clusters, cluster=filters.cluster, kind=filters.kind
-        ),
-        next_cursor=following,
-    )
-
-
-def group_detail(*, viewer: Viewer, group_id: str, now: datetime) -> GroupRow | None:
-    """Return one group, or None when there is none or the viewer may not see it."""
-    cluster, _, uid = group_id.partition("~")
-    if "\x00" in group_id:
-        return None
-    found = select_objects(viewer=viewer, resources=_resources())
-    stored = found.filter(cluster__name=cluster, uid=uid)[:1]
-    clusters = read_freshness(viewer=viewer, now=now)
-    return next(iter(build_rows(stored, viewer=viewer, clusters=clusters)), None)
+    """Kinds that cannot be read in its cluster: it may have more groups than `rows`."""
 
 
 def groups_by_uid(
@@ -194,41 +188,36 @@ def groups_by_uid(
     viewer: Viewer,
     cluster: Freshness,
     owner: tuple[str, str] | None = None,
-) -> GroupPage:
+) -> GroupsOfGang:
     """Return the stored groups with these uids that the viewer may see, by kind and name.
 
-    Beside them what could not be looked at in their cluster; of a gang whose `owner` is of that (API group,
-    kind) what could have groups of it.
+    `owner` is the (API group, kind) of the gang. `unseen` then has only kinds that can group its pods.
     """
-    id_, kinds = cluster.cluster_id, _resources()
+    id_, kinds = cluster.cluster_id, group_resources()
     clusters = {id_: cluster}
     visibility = read_group_visibility(kinds, clusters)
     visible = select_objects(viewer=viewer, resources=kinds)
-    needed = _resources(owner)
+    needed = group_resources(owner)
     stored = visible.filter(cluster_id=id_, uid__in=list(uids)) if uids else ()
-    rows = build_rows(
-        stored, viewer=viewer, clusters=clusters, visibility=visibility, with_gangs=False
-    )
-    return GroupPage(
+    rows = [
+        GroupOfGangRow(**values, domains={})
+        for _, _, values in read_groups(stored, clusters=clusters, visibility=visibility)
+    ]
+    return GroupsOfGang(
         rows=tuple(sorted(rows, key=lambda row: (row.kind != "Workload", row.kind, row.name))),
         unseen=describe_unseen_groups(
             {place: state for place, state in visibility.items() if place[1] in needed},
             kinds,
             clusters,
         ),
-        next_cursor=None,
     )
 
 
-def group_kinds() -> tuple[str, ...]:
-    """Return the kinds that a filter can ask for."""
-    return tuple(sorted(set(_resources().values())))
+def group_resources(owner: tuple[str, str] | None = None) -> dict[str, str]:
+    """Return resource key → kind of everything that groups pods.
 
-
-def _resources(owner: tuple[str, str] | None = None) -> dict[str, str]:
-    """Resource key → kind of everything that groups pods, or of what no gang of an (API group, kind) is told without.
-
-    Of groups that pods name by a mark that is told by the pods: where one cannot be read, nothing is said of its gang.
+    `owner` is the (API group, kind) of a gang: then only resources without which its groups are not known. A
+    group that pods name by a mark is known from the pods, so its resource is left out.
     """
     return {
         resource.key: resource.kind
@@ -242,33 +231,26 @@ def _may_group(api: GroupingAPI, owner: tuple[str, str]) -> bool:
     return owner in api.groups_of if api.groups_of else not api.marks
 
 
-def build_rows(
+def read_groups(
     stored: Iterable[WatchedObject],
     *,
-    viewer: Viewer,
     clusters: Mapping[int, Freshness],
     visibility: GroupVisibility | None = None,
-    with_gangs: bool = True,
-) -> tuple[GroupRow, ...]:
-    """Return the stored groups as rows (2 to 5 queries more: templates, gangs, `visibility`)."""
+) -> Iterator[tuple[int, Group, dict[str, Any]]]:
+    """Yield each stored group with the id of its cluster and the values of a GroupRow (at most 2 queries more)."""
     stored = [row for row in stored if row.cluster_id in clusters]
     if visibility is None:
         visibility = read_group_visibility(
-            _resources(), {row.cluster_id: clusters[row.cluster_id] for row in stored}
+            group_resources(), {row.cluster_id: clusters[row.cluster_id] for row in stored}
         )
     groups = [(row.cluster_id, unpack(bytes(row.data), Group)) for row in stored]
     workloads = _templates(groups)
-    gangs = find_gangs(groups, viewer=viewer) if with_gangs else {}
-    return tuple(
-        _row(
-            group,
-            clusters[cluster_id],
-            workloads.get((cluster_id, group.meta.ref.namespace, group.workload_name), ()),
-            gangs.get((cluster_id, group.meta.ref.uid)),
-            is_seen=(cluster_id, row.resource) not in visibility,
-        )
-        for row, (cluster_id, group) in zip(stored, groups, strict=True)
-    )
+    for row, (cluster_id, group) in zip(stored, groups, strict=True):
+        templates = workloads.get((cluster_id, group.meta.ref.namespace, group.workload_name), ())
+        template = next((one for one in templates if one.name == group.template_name), None)
+        cluster, is_seen = clusters[cluster_id], (cluster_id, row.resource) not in visibility
+        stale = cluster.is_stale or not is_seen
+        yield cluster_id, group, _values(group, cluster, template, stale=stale)
 
 
 def _templates(
@@ -280,55 +262,49 @@ def _templates(
         for cluster_id, group in groups
         if group.workload_name
     )
-    keys = [key for key, kind in _resources().items() if kind == "Workload"]
+    keys = [key for key, kind in group_resources().items() if kind == "Workload"]
     workloads = objects_by_name(named, keys, Group)
     return {place: workload.templates for place, workload in workloads.items()}
 
 
-def _row(
-    group: Group,
-    cluster: Freshness,
-    templates: tuple[GroupTemplate, ...],
-    gang: GangName | None,
-    *,
-    is_seen: bool,
-) -> GroupRow:
+def _values(
+    group: Group, cluster: Freshness, template: GroupTemplate | None, *, stale: bool
+) -> dict[str, Any]:
+    """Return the values of a GroupRow."""
     ref, meta = group.meta.ref, group.meta
-    template = next((found for found in templates if found.name == group.template_name), None)
     controller = meta.controller
-    return GroupRow(
-        id=f"{cluster.cluster}~{ref.uid}",
-        cluster=cluster.cluster,
-        api_group=printable(ref.group),
-        api_version=printable(meta.api_version),
-        kind=printable(ref.kind),
-        namespace=printable(ref.namespace),
-        name=printable(ref.name),
-        uid=ref.uid,
-        generation=meta.generation,
-        policy=group.policy.value,
-        policy_label="" if _is_plan(group) else _POLICIES[group.policy],
-        policy_text=printable(group.policy_text),
-        quorum=group.quorum,
-        template_name=printable(group.template_name),
-        template_quorum=template.quorum if template else None,
-        workload=printable(group.workload_name),
-        parent=printable(group.parent_name),
-        topology_keys=tuple(printable(key) for key in group.topology_keys),
-        priority=group.priority,
-        disruption_mode=printable(group.disruption_mode),
-        disruption_label=_DISRUPTION.get(group.disruption_mode, ""),
-        claims=tuple(_printable_claim(claim) for claim in group.claims),
-        placed=_printable_condition(group.placed),
-        placed_face=None if group.templates else _placed_face(group.placed),
-        templates=tuple(_printable_template(found) for found in group.templates),
-        template_word="podGroup" if meta.api_version == "v1alpha1" else "template",
-        controller=printable(f"{controller.kind} {controller.name}") if controller else "",
-        created_at=meta.created_at,
-        deleting_since=meta.deleting_since,
-        gang=gang,
-        stale=cluster.is_stale or not is_seen,
-    )
+    return {
+        "id": f"{cluster.cluster}~{ref.uid}",
+        "cluster": cluster.cluster,
+        "api_group": printable(ref.group),
+        "api_version": printable(meta.api_version),
+        "kind": printable(ref.kind),
+        "namespace": printable(ref.namespace),
+        "name": printable(ref.name),
+        "uid": ref.uid,
+        "generation": meta.generation,
+        "policy": group.policy.value,
+        "policy_label": "" if _is_plan(group) else _POLICIES[group.policy],
+        "policy_text": printable(group.policy_text),
+        "quorum": group.quorum,
+        "template_name": printable(group.template_name),
+        "template_quorum": template.quorum if template else None,
+        "workload": printable(group.workload_name),
+        "parent": printable(group.parent_name),
+        "topology_keys": tuple(map(printable, group.topology_keys)),
+        "priority": group.priority,
+        "disruption_mode": printable(group.disruption_mode),
+        "disruption_label": _DISRUPTION.get(group.disruption_mode, ""),
+        "claims": tuple(map(_claim_row, group.claims)),
+        "placed": _condition_row(group.placed),
+        "placed_face": None if group.templates else _placed_face(group.placed),
+        "templates": tuple(map(_template_row, group.templates)),
+        "template_word": "podGroup" if meta.api_version == "v1alpha1" else "template",
+        "controller": printable(f"{controller.kind} {controller.name}") if controller else "",
+        "created_at": meta.created_at,
+        "deleting_since": meta.deleting_since,
+        "stale": stale,
+    }
 
 
 def _is_plan(group: Group) -> bool:
@@ -336,10 +312,10 @@ def _is_plan(group: Group) -> bool:
     return bool(group.templates) and group.policy is Policy.UNKNOWN
 
 
-def _printable_condition(condition: Condition | None) -> Condition | None:
+def _condition_row(condition: Condition | None) -> ConditionRow | None:
     if condition is None:
         return None
-    return Condition(
+    return ConditionRow(
         printable(condition.type),
         printable(condition.status),
         printable(condition.reason),
@@ -348,13 +324,14 @@ def _printable_condition(condition: Condition | None) -> Condition | None:
     )
 
 
-def _printable_claim(claim: GroupClaim) -> GroupClaim:
-    return GroupClaim(printable(claim.name), printable(claim.claim), printable(claim.template))
+def _claim_row(claim: GroupClaim) -> GroupClaimRow:
+    return GroupClaimRow(printable(claim.name), printable(claim.claim), printable(claim.template))
 
 
-def _printable_template(template: GroupTemplate) -> GroupTemplate:
-    keys = tuple(printable(key) for key in template.topology_keys)
-    return replace(template, name=printable(template.name), topology_keys=keys)
+def _template_row(template: GroupTemplate) -> GroupTemplateRow:
+    keys = tuple(map(printable, template.topology_keys))
+    name, policy = printable(template.name), template.policy.value
+    return GroupTemplateRow(name, policy, template.quorum, keys, template.composite)
 
 
 def _placed_face(placed: Condition | None) -> Face:

@@ -10,6 +10,11 @@ _BYTES = ("memory", "ephemeral-storage", "storage", "hugepages-")
 _UNITS = ("Ki", "Mi", "Gi", "Ti", "Pi")
 
 
+def number_text(number: float) -> str:
+    """Return a number of devices as a decimal string, never an exponent: `8`, `0.5`."""
+    return f"{Decimal(str(number)).normalize():f}"
+
+
 def quantity_text(resource: str, text: str) -> str:
     """Return bytes with a binary unit (`48 Gi`, `1.5 Ti`), anything else as it is."""
     if not resource.startswith(_BYTES):

@@ -1,16 +1,18 @@
-"""One entry in a line as a viewer is shown it: whose it is, in which place, and why there."""
+"""Entries in the line of a queue as rows: whose they are, in which place, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import ClassVar
 
 from gangboard.diagnosis.scheduler_queues import scheduler_queues
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import FlavorAmount
 from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.text import sentence
+from gangboard.pages.core.rows import shown
 from gangboard.readmodels.group_gangs import GangName, gangs_above
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.quantities import amount_text
@@ -18,15 +20,18 @@ from gangboard.store.access import Viewer
 from gangboard.store.uid_lookups import Reference
 
 HIDDEN = "a gang you may not see"
+Gangs = Mapping[tuple[int, str], GangName]
+"""Cluster id and uid of an entry → its gang."""
 
 
 @dataclass(frozen=True, slots=True)
 class AmountRow:
     """So much of a resource; of a flavor where that is decided."""
 
-    flavor: str
-    resource: str
-    exact: str
+    json_name: ClassVar = "FlavorAmount"
+    flavor: str = shown("Flavor", empty_is_null=True)
+    resource: str = shown("Resource")
+    exact: str = shown("Amount", api_name="amount")
     """In base units."""
 
     @property
@@ -35,63 +40,52 @@ class AmountRow:
         return amount_text(self.resource, self.exact)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceRow:
-    """One entry that waits, or that has quota."""
+    """One entry that waits in a queue, or that has its quota."""
 
-    position: int | None
-    """1 for the first; None for who stands in no line, and where the order cannot be told."""
-    name: str
-    """Of the gang, else of the entry; a placeholder where the viewer may not see it."""
-    namespace: str
-    """Empty where the viewer may not see it."""
-    gang: GangName | None
-    """None where the viewer may see none."""
-    priority: int | None
-    """None where only the class is known, whose value is not read."""
-    since: datetime | None
-    """Since when it stands in line, as far as that decides its place."""
-    amounts: tuple[AmountRow, ...]
-    """What it asks for, or has."""
-    message: str
-    """What keeps it, or empty."""
-    why: str = ""
-    """Why it stands where it stands, of the first."""
-    priority_class: str = ""
-    """Name of its PriorityClass, where `priority` is None; empty for none."""
+    position: int | None = shown(
+        "Place",
+        "1 is first, computed by gangboard from all entries; null for who stands in no line, and where "
+        "the order cannot be told.",
+    )
+    gang: GangName | None = shown("Gang", "Null when the caller may see none.")
+    name: str = shown(
+        "Name", "Of the gang, else of the entry; a placeholder where the caller may not see it."
+    )
+    namespace: str = shown("Namespace", "Null where the caller may not see it.", empty_is_null=True)
+    priority: int | None = shown(
+        "Priority", "Null where only `priority_class` is known: its value is not read."
+    )
+    priority_class: str = shown("Priority class", empty_is_null=True, default="")
+    since: datetime | None = shown("In line for", "By it those of one priority stand in line.")
+    amounts: tuple[AmountRow, ...] = shown("Asks for", "What it asks for, or has.")
+    message: str = shown("Message", "What keeps it.", empty_is_null=True)
+    why: str = shown("Why first", "Of the first: why it is first.", empty_is_null=True, default="")
 
     @property
     def is_hidden(self) -> bool:
-        """Whether the viewer may not know whose it is."""
+        """Whether the viewer may not see its gang."""
         return not self.namespace
-
-
-Gangs = Mapping[tuple[int, str], GangName]
-"""Cluster id and uid of an entry → the gang that it is about."""
 
 
 def gangs_of_entries(entries: Iterable[tuple[int, QueueEntry]], *, viewer: Viewer) -> Gangs:
     """Return the gangs of entries, each with the id of its cluster (2 queries a generation of owners)."""
     return gangs_above(
         {
-            (cluster_id, ref.uid): {Reference(cluster_id, ref.namespace, uid) for uid in about}
+            (cluster_id, ref.uid): {Reference(cluster_id, ref.namespace, uid) for uid in uids}
             for cluster_id, entry in entries
-            if (about := _about(entry))
+            if (uids := _first_uids(entry))
             and viewer.sees(cluster_id, (ref := entry.meta.ref).namespace)
         },
         viewer=viewer,
     )
 
 
-def is_ranked_by_class(entry: QueueEntry) -> bool:
-    """Whether it waits in a queue of a scheduler: that goes by the PriorityClass of its group."""
-    return entry.meta.ref.group in scheduler_queues()
-
-
-def _about(entry: QueueEntry) -> tuple[str, ...]:
+def _first_uids(entry: QueueEntry) -> tuple[str, ...]:
     """Return the uids that the search for the gang of an entry begins with.
 
-    Pods that are admitted together are a gang by that name, or are in that of their owner: each tells the same.
+    Pods that are admitted together are a gang of that name, or belong to the gang of their owner.
     """
     if entry.group_pods:
         return entry.meta.ref.uid, *entry.meta.owner_uids[:1]
@@ -107,7 +101,7 @@ def place_rows(
 ) -> tuple[PlaceRow, ...]:
     """Return entries of one cluster with their positions as rows."""
     return tuple(
-        _row(
+        _place_row(
             position,
             entry,
             gangs.get((cluster_id, entry.meta.ref.uid)),
@@ -117,17 +111,19 @@ def place_rows(
     )
 
 
-def _row(
+def _place_row(
     position: int | None, entry: QueueEntry, gang: GangName | None, *, is_visible: bool
 ) -> PlaceRow:
     ref = entry.meta.ref
     message = entry.message.cause if entry.message is not None else ""
+    # Queues of a scheduler go by the PriorityClass of the group, whose value is not read.
+    is_ranked_by_class = ref.group in scheduler_queues()
     return PlaceRow(
         position=position,
         name=(gang.name if gang is not None else printable(ref.name)) if is_visible else HIDDEN,
         namespace=printable(ref.namespace) if is_visible else "",
         gang=gang,
-        priority=None if is_ranked_by_class(entry) else entry.priority,
+        priority=None if is_ranked_by_class else entry.priority,
         priority_class=printable(entry.priority_class),
         since=entry.in_line_since,
         amounts=amount_rows(entry.holds if entry.has_quota else entry.asks),
@@ -138,21 +134,6 @@ def _row(
 def amount_rows(amounts: Iterable[FlavorAmount]) -> tuple[AmountRow, ...]:
     """Return amounts as rows, in their order."""
     return tuple(
-        AmountRow(printable(one.flavor), printable(one.resource), decimal_text(one.amount))
-        for one in amounts
+        AmountRow(printable(amount.flavor), printable(amount.resource), decimal_text(amount.amount))
+        for amount in amounts
     )
-
-
-def why_first(line: Sequence[QueueEntry]) -> str:
-    """Return why the first of those who stand in line is first; empty where nobody does."""
-    if not line:
-        return ""
-    first, *rest = line
-    if not rest:
-        return "Nobody else stands in line."
-    second = rest[0]
-    if first.priority > second.priority:
-        return f"Its priority is the highest: {first.priority:,}, the next has {second.priority:,}."
-    if first.in_line_since != second.in_line_since:
-        return f"Of those with priority {first.priority:,} it has stood in line for longest."
-    return f"Of those with priority {first.priority:,} and its time its uid comes first."

@@ -3,45 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 
 from gangboard.diagnosis.scheduler_queues import group_resources_in_queues
 from gangboard.domain.group import Group
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Flavor, Queue
-from gangboard.domain.text import listed
 from gangboard.domain.watch_state import WatchState
 from gangboard.plugins import registry
 from gangboard.readmodels.freshness import Freshness, Level
-from gangboard.readmodels.unseen import unseen_sentence, unseen_state
+from gangboard.readmodels.unseen import unseen_state
 from gangboard.store.access import Viewer
 from gangboard.store.models import Cluster, ResourceState
 
-_SENTENCES = {
-    WatchState.FORBIDDEN: "The reader may not list {kinds} in cluster {cluster}: "
-    "what there is now is not known.",
-    WatchState.UNKNOWN_VERSION: "Cluster {cluster} serves {kinds} in versions that this release "
-    "cannot read: what there is now is not known.",
-    WatchState.LISTING: "{kinds} of cluster {cluster} are being listed: some may be missing here.",
-    Level.SILENT: "Cluster {cluster} {does_not}: its queues are as last seen.",
-    Level.NEVER: "Cluster {cluster} {has_not_once}: which queues it has is not known.",
-    "not-looked": "{kinds} of cluster {cluster} have not been looked at yet.",
-    "": "{kinds} of cluster {cluster} cannot be read now; what is shown of them may be old.",
-}
 _OLD = frozenset({WatchState.FAILING, WatchState.UNDECODABLE, Level.SILENT})
 """States in which what is stored was so at the last look; in all others nothing is known."""
 _NOT_KNOWN_TO_SERVE = frozenset({WatchState.NOT_SERVED, Level.NEVER, "not-looked"})
-
-
-@dataclass(frozen=True, slots=True)
-class UnseenQueues:
-    """Kinds of an admission system that cannot be seen in a cluster: not the same as having none of them."""
-
-    cluster: str
-    state: str
-    """silent, never, forbidden, failing, unknown-version, listing or not-looked."""
-    kinds: tuple[str, ...]
-    sentence: str
 
 
 class WatchedQueues:
@@ -99,29 +75,16 @@ class WatchedQueues:
         """Names of the clusters that serve queues."""
         return tuple(one.cluster for id_, one in self._clusters.items() if self.is_served(id_))
 
-    @property
-    def sentences(self) -> tuple[UnseenQueues, ...]:
-        """A sentence for each cluster and state in it, by cluster."""
-        together: dict[tuple[int, str], list[str]] = {}
-        groups = {one.key: one.group for one in group_resources_in_queues()}
+    def unseen(self) -> Iterator[tuple[Freshness, str, tuple[str, ...]]]:
+        """Yield each cluster with a state in which kinds cannot be seen there, and these kinds."""
+        kinds: dict[tuple[int, str], list[str]] = {}
+        groups = {resource.key: resource.group for resource in group_resources_in_queues()}
         for (id_, key), state in self._states.items():
-            # Groups without queues of their scheduler are no matter of this page.
+            # Groups of a scheduler without queues are not shown on this page.
             if state != WatchState.NOT_SERVED and self._has_queues(id_, groups.get(key, "")):
-                together.setdefault((id_, state), []).append(self._kinds[key])
-        return tuple(
-            UnseenQueues(
-                self._clusters[id_].cluster,
-                state,
-                tuple(kinds),
-                unseen_sentence(
-                    _SENTENCES,
-                    state,
-                    self._clusters[id_],
-                    kinds=listed([f"{kind}s" for kind in kinds]),
-                ),
-            )
-            for (id_, state), kinds in together.items()
-        )
+                kinds.setdefault((id_, state), []).append(self._kinds[key])
+        for (id_, state), of_state in kinds.items():
+            yield self._clusters[id_], state, tuple(of_state)
 
 
 def _unseen(

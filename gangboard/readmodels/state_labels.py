@@ -23,6 +23,14 @@ class Face:
     """Which pair of colours; the stylesheets know these names."""
 
 
+@dataclass(frozen=True, slots=True)
+class HealthCount:
+    """How many gangs have one health."""
+
+    face: Face
+    gangs: int
+
+
 _ICONS = {
     Health.FAILED: "✕",
     Health.BLOCKED: "■",

@@ -19,6 +19,8 @@ FEWEST_CASES = 5
 """Fewer gangs that came to run are no basis for saying what is typical."""
 MOST_CASES = 100
 """The newest ones are asked; what was typical last year is not typical now."""
+LOOKED_THROUGH = 20_000
+"""The newest verdicts. A search for gangs that ran reads no others."""
 SEEN_AT_ONCE = timedelta(seconds=30)
 """A gang that is first seen within this time of its making was seen from its beginning."""
 SUSPENDED = "suspended"

@@ -1,7 +1,7 @@
-"""How long gangs of each queue and size waited before they ran: the median, and what 90 % did not exceed.
+"""Waits of gangs before they ran, by queue and size: the median and the 90th percentile.
 
-Drawn from the newest gangs that came to run and that the viewer may see. A case is one whose whole wait was seen,
-from its creation on; time in which it was suspended on purpose is no part of it.
+They come from the newest gangs that ran and that the viewer may see. A gang counts if its whole wait was seen,
+from its creation on. Time in which it was suspended on purpose does not count.
 """
 
 from __future__ import annotations
@@ -14,72 +14,71 @@ from statistics import median
 from django.db.models import Max
 
 from gangboard.domain.health import Health
+from gangboard.pages.core.rows import shown
 from gangboard.readmodels.ages import duration_text
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.printable import printable
-from gangboard.readmodels.waits import FEWEST_CASES, whole_waits
+from gangboard.readmodels.waits import FEWEST_CASES, LOOKED_THROUGH, whole_waits
 from gangboard.store.access import Viewer
 from gangboard.store.models import VerdictSpan
 
 MOST_GANGS = 300
-"""The newest ones that came to run."""
-LOOKED_THROUGH = 20_000
-"""Verdicts in which they are looked for, from the newest on."""
+"""The newest gangs that ran."""
 FEWEST_FOR_90 = 10
-"""Of fewer gangs the longest wait alone would decide."""
+"""With fewer gangs the longest wait alone would decide."""
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class SizeRow:
     """A class of gangs by the accelerators that they ask for."""
 
-    more_than: int | None
-    """None: they ask for none."""
-    at_most: int | None
     label: str
+    more_than: int | None = shown("More than", "Null: they ask for none.")
+    at_most: int | None = shown("At most", "Null: no limit.")
 
 
 SIZES = (
-    Size(None, 0, "none"),
-    Size(0, 8, "up to 8"),
-    Size(8, 64, "9 to 64"),
-    Size(64, 512, "65 to 512"),
-    Size(512, None, "more than 512"),
+    SizeRow("none", None, 0),
+    SizeRow("up to 8", 0, 8),
+    SizeRow("9 to 64", 8, 64),
+    SizeRow("65 to 512", 64, 512),
+    SizeRow("more than 512", 512, None),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class QueueWaits:
+class QueueWaitsRow:
     """The gangs of one queue and size."""
 
-    cluster: str
-    queue: str
-    """As their owners name it; empty where they name none."""
-    size: Size
-    gangs: int
-    median_seconds: int | None
-    """None with fewer than FEWEST_CASES gangs."""
-    most_seconds: int | None
-    """What nine of ten did not exceed; None with fewer than FEWEST_FOR_90 gangs."""
+    cluster: str = shown("Cluster")
+    queue: str = shown(
+        "Queue", "As their owners name it; null: they name none.", empty_is_null=True
+    )
+    size: SizeRow = shown("Accelerators", api_name="accelerators")
+    gangs: int = shown("Gangs", "From so many the two times are drawn.")
+    median_seconds: int | None = shown("Median", "Null: fewer than 5 gangs.")
+    p90_seconds: int | None = shown(
+        "Nine of ten", "What nine of ten did not exceed; null: fewer than 10 gangs."
+    )
 
     @property
     def median_text(self) -> str:
-        """The median in words, or that there are too few."""
+        """The median in words."""
         return _text(self.median_seconds)
 
     @property
     def most_text(self) -> str:
-        """The same for nine of ten."""
-        return _text(self.most_seconds)
+        """The 90th percentile in words."""
+        return _text(self.p90_seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class WaitsByQueue:
     """The waits of a viewer, by cluster, queue and size."""
 
-    rows: tuple[QueueWaits, ...]
+    rows: tuple[QueueWaitsRow, ...]
     gangs: int
-    """Gangs that they are drawn from."""
+    """The gangs of all rows."""
 
 
 def read_waits_by_queue(
@@ -91,7 +90,7 @@ def read_waits_by_queue(
     waits = (
         whole_waits({gang_id: span.began_at for gang_id, span in spans.items()}) if spans else {}
     )
-    groups: dict[tuple[int, str, Size], list[float]] = {}
+    groups: dict[tuple[int, str, SizeRow], list[float]] = {}
     for gang_id, seconds in waits.items():
         span = spans[gang_id]
         key = (span.cluster_id, span.queue, size_of(span.accelerators))
@@ -104,7 +103,7 @@ def read_waits_by_queue(
     return WaitsByQueue(tuple(rows), len(waits))
 
 
-def size_of(accelerators: float) -> Size:
+def size_of(accelerators: float) -> SizeRow:
     """Return the class of a gang that asks for so many."""
     return next(one for one in SIZES if one.at_most is None or accelerators <= one.at_most)
 
@@ -139,17 +138,17 @@ def _newest_runs(viewer: Viewer, cluster_ids: Sequence[int]) -> dict[str, _Run]:
     return found
 
 
-def _row(cluster: str, queue: str, size: Size, waits: Sequence[float]) -> QueueWaits:
+def _row(cluster: str, queue: str, size: SizeRow, waits: Sequence[float]) -> QueueWaitsRow:
     """Return one row; `waits` are the shortest first."""
     count = len(waits)
     ninth = waits[-(-9 * count // 10) - 1]
-    return QueueWaits(
+    return QueueWaitsRow(
         cluster=cluster,
         queue=printable(queue),
         size=size,
         gangs=count,
         median_seconds=round(median(waits)) if count >= FEWEST_CASES else None,
-        most_seconds=round(ninth) if count >= FEWEST_FOR_90 else None,
+        p90_seconds=round(ninth) if count >= FEWEST_FOR_90 else None,
     )
 
 

@@ -5,28 +5,17 @@ from django.urls import path
 from gangboard.web import (
     capacity,
     clusters,
-    groups,
     node_page,
     node_views,
-    queues,
-    reasons,
-    search,
     sign_in,
 )
 from gangboard.web.single_sign_on import views as single_sign_on
 
 urlpatterns = [
-    path("search/", search.search, name="search"),
-    *reasons.ReasonsPage.urls("reasons/", "live/reasons/"),
     *capacity.CapacityPage.urls("capacity/", "live/capacity/"),
     *node_page.NodePage.urls(
         "nodes/<str:cluster>/<str:name>/", "live/nodes/<str:cluster>/<str:name>/"
     ),
-    *queues.QueuesPage.urls("queues/", "live/queues/"),
-    *queues.OneQueuePage.urls(
-        "queues/<str:cluster>/<str:name>/", "live/queues/<str:cluster>/<str:name>/"
-    ),
-    *groups.GroupsPage.urls("groups/", "live/groups/"),
     *clusters.ClustersPage.urls("clusters/", "live/clusters/"),
     *clusters.ClusterPage.urls("clusters/<str:name>/", "live/clusters/<str:name>/"),
     *node_views.NodeJobsPage.urls("actions/node/", "live/node/"),

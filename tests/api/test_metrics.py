@@ -21,7 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from gangboard import __version__
-from gangboard.api.metrics import access
+from gangboard.pages.metrics import views
 from gangboard.store.models import Action, Cluster, Heartbeat, TrendPoint
 from tests.factories import (
     make_cluster,
@@ -86,9 +86,9 @@ def test_it_is_closed_by_default(settings: Settings) -> None:
     settings.METRICS_TOKEN = ""
     answer = Client().get("/metrics", headers={"Authorization": "Bearer "})
     assert answer.status_code == HTTPStatus.FORBIDDEN
-    assert answer.content.decode() == f"{access.CLOSED}\n"
-    assert "GANGBOARD_METRICS_TOKEN" in access.CLOSED
-    assert "GANGBOARD_METRICS_NETWORKS" in access.CLOSED
+    assert answer.content.decode() == f"{views.CLOSED}\n"
+    assert "GANGBOARD_METRICS_TOKEN" in views.CLOSED
+    assert "GANGBOARD_METRICS_NETWORKS" in views.CLOSED
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_when_the_database_fails_nothing_is_zero(monkeypatch: pytest.MonkeyPatch
     def fail(**_: Any) -> None:
         raise OperationalError("no connection to postgresql://ann:sesame@db")
 
-    monkeypatch.setattr("gangboard.api.metrics.views.read_metrics", fail)
+    monkeypatch.setattr("gangboard.pages.metrics.views.read_metrics", fail)
     found = scrape()
     assert found["gangboard_database_up", ()] == 0
     ours = {name for name, _ in found if name.startswith("gangboard_")}

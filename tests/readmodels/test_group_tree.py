@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gangboard.pages.gang.groups import as_tree
-from gangboard.readmodels.groups import GroupRow
+from gangboard.readmodels.groups import GroupOfGangRow
 
 
-def a_row(kind: str, name: str, *, parent: str = "", controller: str = "") -> GroupRow:
-    return GroupRow(
+def a_row(kind: str, name: str, *, parent: str = "", controller: str = "") -> GroupOfGangRow:
+    return GroupOfGangRow(
         id=name,
         cluster="east",
         api_group="scheduling.k8s.io",
@@ -35,12 +35,12 @@ def a_row(kind: str, name: str, *, parent: str = "", controller: str = "") -> Gr
         controller=controller,
         created_at=None,
         deleting_since=None,
-        gang=None,
         stale=False,
+        domains={},
     )
 
 
-def drawn(*rows: GroupRow) -> list[tuple[int, str, str]]:
+def drawn(*rows: GroupOfGangRow) -> list[tuple[int, str, str]]:
     return [(row.depth, row.kind, row.name) for row in as_tree(rows)]
 
 

@@ -7,7 +7,12 @@ import pytest
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.objects import Controller, Meta
 from gangboard.domain.owner import Owner
-from gangboard.readmodels.groups import GroupFilters, GroupRow, group_detail, list_groups
+from gangboard.pages.groups.queries import (
+    GroupFilters,
+    GroupWithGangRow,
+    group_detail,
+    list_groups,
+)
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
 from tests.factories import (
@@ -23,7 +28,7 @@ from tests.factories import (
 pytestmark = pytest.mark.django_db
 
 
-def rows(viewer: Viewer, **filters: Any) -> tuple[GroupRow, ...]:
+def rows(viewer: Viewer, **filters: Any) -> tuple[GroupWithGangRow, ...]:
     return list_groups(viewer=viewer, filters=GroupFilters(**filters), now=NOW).rows
 
 

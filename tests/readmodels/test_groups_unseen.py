@@ -7,15 +7,10 @@ import pytest
 
 from gangboard.domain.verdict import Scheduling
 from gangboard.pages.gang.queries import gang_detail
+from gangboard.pages.groups.queries import GroupFilters, GroupPage, group_detail, list_groups
 from gangboard.plugins import registry
 from gangboard.readmodels.freshness import read_freshness
-from gangboard.readmodels.groups import (
-    GroupFilters,
-    GroupPage,
-    group_detail,
-    groups_by_uid,
-    list_groups,
-)
+from gangboard.readmodels.groups import groups_by_uid
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, ResourceState

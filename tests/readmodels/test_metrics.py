@@ -8,15 +8,9 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from gangboard.domain.action import ClusterLevers, PolicyState
+from gangboard.pages.metrics.queries import read_metrics
+from gangboard.pages.metrics.rows import ActionCount, Expiry, GangCount, Metrics, ResourceCount
 from gangboard.readmodels.hold_counts import HoldCount, InForce
-from gangboard.readmodels.metrics import (
-    ActionCount,
-    Expiry,
-    GangCount,
-    Metrics,
-    ResourceCount,
-    read_metrics,
-)
 from gangboard.store.access import Viewer
 from gangboard.store.models import Cluster, HoldCheck, ResourceState, WatchedObject
 from tests.factories import NOW, make_cluster, make_gang, make_gangs, make_heartbeats, make_resource

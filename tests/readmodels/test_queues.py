@@ -10,11 +10,12 @@ import pytest
 from gangboard.domain.queue import QueueCode, QueueMessage
 from gangboard.domain.quota import Flavor, FlavorAmount, QueueState
 from gangboard.pages.gang.queue_waits import QueueWait, read_waits
+from gangboard.pages.queues.queries import list_queues, queue_detail
+from gangboard.pages.queues.rows import QueuePage, QueueRow
 from gangboard.readmodels.cursors import CursorError
 from gangboard.readmodels.freshness import read_freshness
-from gangboard.readmodels.queue_rows import QueueRow
 from gangboard.readmodels.queue_visibility import serves_queues
-from gangboard.readmodels.queues import QueueFilters, QueuePage, list_queues, queue_detail
+from gangboard.readmodels.visible_queues import QueueFilters
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Gang
 from tests.domain_objects import (
@@ -63,14 +64,19 @@ def test_used_reserved_and_borrowed(cluster: Cluster, owner: Viewer) -> None:
     limits = {"borrowing_limit": Decimal(4), "lending_limit": Decimal(1)}
     store(cluster, a_queue("gpu", quotas=(gpus("8", "10", "2", reserved=Decimal(11), **limits),)))
     (quota,) = row(owner).quotas
-    assert (quota.nominal, quota.used, quota.waiting_to_start, quota.borrowed) == (
+    assert (
+        quota.nominal_text,
+        quota.used_text,
+        quota.waiting_to_start,
+        quota.borrowed_text,
+    ) == (
         "8",
         "10",
         "1",
         "2",
     )
     assert quota.limits == "may borrow 4, lends up to 1"
-    assert (quota.exact.nominal, quota.exact.reserved) == ("8", "11")
+    assert (quota.nominal, quota.reserved) == ("8", "11")
     assert quota.bar == (90.9, 100.0, 100.0)
     assert quota.borrowed_from == 72.7
 
@@ -82,11 +88,11 @@ def test_what_one_queue_alone_can_have_lent_is_known(cluster: Cluster, owner: Vi
         a_queue("other", cohort="all", quotas=(gpus("4", "6", "2"),)),
         shared_quota("all"),
     )
-    lent = row(owner).quotas[0].exact.lent
+    lent = row(owner).quotas[0].lent
     assert lent is not None
     assert (lent.at_least, lent.at_most) == ("2", "2")
-    assert row(owner).quotas[0].lent == "2"
-    assert row(owner, "other").quotas[0].lent == ""
+    assert row(owner).quotas[0].lent_text == "2"
+    assert row(owner, "other").quotas[0].lent_text == ""
 
 
 def test_which_of_two_has_lent_it_nobody_knows(cluster: Cluster, owner: Viewer) -> None:
@@ -97,8 +103,8 @@ def test_which_of_two_has_lent_it_nobody_knows(cluster: Cluster, owner: Viewer) 
         a_queue("more", cohort="all", quotas=(gpus("3", "0", lending_limit=Decimal(1)),)),
         a_queue("taker", cohort="all", quotas=(gpus("0", "4", "4"),)),
     )
-    assert row(owner).quotas[0].lent == "3 to 4"
-    assert row(owner, "more").quotas[0].lent == "0 to 1"
+    assert row(owner).quotas[0].lent_text == "3 to 4"
+    assert row(owner, "more").quotas[0].lent_text == "0 to 1"
 
 
 def test_nobody_lends_beyond_his_cohort(cluster: Cluster, owner: Viewer) -> None:
@@ -108,7 +114,7 @@ def test_nobody_lends_beyond_his_cohort(cluster: Cluster, owner: Viewer) -> None
         a_queue("taker", cohort="others", quotas=(gpus("0", "4", "4"),)),
         a_queue("alone", quotas=(gpus("8"),)),
     )
-    assert [row(owner, name).quotas[0].lent for name in ("gpu", "alone")] == ["", ""]
+    assert [row(owner, name).quotas[0].lent_text for name in ("gpu", "alone")] == ["", ""]
     assert row(owner).shares_with == 0
 
 
@@ -120,7 +126,7 @@ def test_the_quota_of_a_cohort_itself_is_lent_too(cluster: Cluster, owner: Viewe
         shared_quota("team", cohort="all"),
         shared_quota("all", quotas=(gpus("6"),)),
     )
-    assert row(owner).quotas[0].lent == ""
+    assert row(owner).quotas[0].lent_text == ""
     assert row(owner).shared == ("team", "all")
     assert (row(owner).shared_kind, row(owner).shares_with) == ("Cohort", 1)
 
@@ -152,7 +158,7 @@ def test_the_line_is_by_priority_then_age_then_uid(cluster: Cluster, owner: View
     )
     detail = queue_detail(viewer=owner, cluster="east", name="gpu", now=NOW)
     assert detail is not None
-    line = detail.row.line or ()
+    line = detail.line or ()
     names = [one.name.removeprefix("jobset-").removesuffix("-3f2a1") for one in line]
     assert names == ["urgent", "old", "twin-a", "twin-b", "young"]
     assert [one.position for one in line] == [1, 2, 3, 4, 5]
@@ -246,7 +252,7 @@ def test_a_member_sees_the_queues_of_his_namespace_and_hides_nobody_from_the_cou
     mia = member_of(cluster)
     (found,) = page(mia).rows
     assert (found.name, found.pending, found.in_line) == ("gpu", 2, 2)
-    assert found.quotas[0].lent == "2"
+    assert found.quotas[0].lent_text == "2"
     assert (found.shared, found.shared_kind, found.shares_with) == ((), "", 1)
     first, second = found.line or ()
     assert (first.name, first.namespace, first.gang, first.is_hidden) == (
@@ -303,7 +309,7 @@ def test_without_cohorts_and_queues_in_full_nothing_is_said_of_what_is_lent(owne
     made = make_cluster("east")
     serve(made, Cohort="forbidden")
     store(made, a_queue("gpu", cohort="all", quotas=(gpus("8"),)))
-    assert row(owner).quotas[0].exact.lent is None
+    assert row(owner).quotas[0].lent is None
     assert row(owner).stale
 
 

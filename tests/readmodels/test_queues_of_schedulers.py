@@ -12,10 +12,11 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Meta, ObjectRef
 from gangboard.domain.quota import Queue, QueueLevel, Quota, QuotaTerm
 from gangboard.pages.gang.queue_waits import queue_of_gang
+from gangboard.pages.queues.queries import list_queues, queue_detail
+from gangboard.pages.queues.quotas import quota_rows
+from gangboard.pages.queues.rows import QueueRow
 from gangboard.polling.gang_rows import _queue_of_groups
-from gangboard.readmodels.queue_quotas import quota_rows
-from gangboard.readmodels.queue_rows import QueueRow
-from gangboard.readmodels.queues import QueueFilters, list_queues, queue_detail
+from gangboard.readmodels.visible_queues import QueueFilters
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import Cluster, ResourceState
@@ -116,8 +117,8 @@ def test_who_waits_and_who_has_nodes(
     in_queue(cluster, KAI, "research", "run", **columns)
     found = queue_detail(viewer=owner, cluster="east", name="research", now=NOW)
     assert found is not None
-    assert found.row.waiting == int(waits)
-    assert found.row.placed == int(has_nodes)
+    assert found.waiting == int(waits)
+    assert found.placed == int(has_nodes)
     assert [one.name for one in found.holders or ()] == ["run"] * has_nodes
 
 
@@ -239,7 +240,7 @@ def test_each_system_has_its_words(cluster: Cluster, owner: Viewer) -> None:
     )  # fmt: skip
     store(cluster, a_queue("kueue", quotas=(Quota("h100", GPU, Decimal(8)),)))
     words = {
-        name: [(one.nominal, one.nominal_word) for one in row(owner, name).quotas]
+        name: [(one.nominal_text, one.nominal_word) for one in row(owner, name).quotas]
         for name in ("kai", "volcano", "kueue")
     }
     assert words == {
@@ -259,7 +260,7 @@ def test_what_is_over_quota_nobody_has_lent(cluster: Cluster, owner: Viewer) -> 
     scheduler_queue(cluster, KAI, "research", Quota("", GPU, Decimal(4)), parent=parent)
     taken = Quota("", GPU, Decimal(1), used=Decimal(3), reserved=Decimal(3), borrowed=Decimal(2))
     scheduler_queue(cluster, KAI, "ads", taken, parent=parent)
-    assert (row(owner).quotas[0].lent, row(owner).quotas[0].exact.lent) == ("", None)
+    assert (row(owner).quotas[0].lent_text, row(owner).quotas[0].lent) == ("", None)
 
 
 def test_a_gang_leads_to_its_queue(cluster: Cluster) -> None:

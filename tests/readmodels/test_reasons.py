@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,9 +12,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from gangboard.domain.verdict import FitReason, FitRow
-from gangboard.readmodels.bottlenecks import Bottleneck
+from gangboard.pages.reasons.queries import read_reasons
+from gangboard.pages.reasons.rows import LimitRow, ReasonRow, Reasons, place_of
 from gangboard.readmodels.freshness import read_freshness
-from gangboard.readmodels.reasons import ReasonRow, Reasons, read_reasons
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster
@@ -31,7 +32,8 @@ def read(viewer: Viewer, *, cluster: str = "", namespace: str = "") -> Reasons:
 
 
 def rows(found: Reasons) -> list[ReasonRow]:
-    return [row for stage in found.stages for row in stage.rows]
+    """Return the rows in the order of stages."""
+    return sorted(found.rows, key=place_of("stage"))
 
 
 def fill(eu: Cluster, us: Cluster) -> None:
@@ -61,7 +63,10 @@ def test_reasons_are_counted_by_stage_the_heaviest_first(owner: Viewer) -> None:
         ("start", "image-pull", 2, 3 + 2, 16.0),
     ]
     assert (found.gangs, found.accelerators) == (7, 132.0)
-    assert [(stage.label, stage.gangs) for stage in found.stages] == [
+    gangs: Counter[str] = Counter()
+    for row in rows(found):
+        gangs[row.stage_label] += row.gangs
+    assert list(gangs.items()) == [
         ("Admission", 1),
         ("Placement", 4),
         ("Start", 2),
@@ -139,7 +144,7 @@ def test_only_what_the_viewer_may_see_is_counted(stranger: Viewer) -> None:
     ]
     assert (found.clusters, found.namespaces, found.apart) == (1, ("vision",), ())
     assert [example.name for example in rows(found)[0].examples] == ["mixtral"]
-    assert read(stranger).stages == ()
+    assert read(stranger).rows == ()
     assert read(stranger).clusters == 0
 
 
@@ -154,7 +159,7 @@ def test_the_longest_is_at_least_that_where_the_beginning_of_one_is_not_known(
     cluster = make_cluster()
     make_gang(cluster, since=NOW - timedelta(hours=5), since_first_seen=oldest)
     make_gang(cluster, since=NOW - timedelta(minutes=2), since_first_seen=youngest)
-    ((row,),) = (stage.rows for stage in read(owner).stages)
+    (row,) = read(owner).rows
     assert (row.since, row.since_first_seen) == (NOW - timedelta(hours=5), unsure)
 
 
@@ -235,8 +240,8 @@ def test_what_decides_on_the_nodes(owner: Viewer) -> None:
     make_gang(eu, detail=Detail())
     (row,) = rows(read(owner))
     assert row.limits == (
-        Bottleneck("too few free GPUs", 2),
-        Bottleneck("too little free cpu", 1),
+        LimitRow("too few free GPUs", 2),
+        LimitRow("too little free cpu", 1),
     )
 
 
@@ -245,7 +250,7 @@ def test_where_no_node_is_eligible_the_filter_decides(owner: Viewer) -> None:
     fit = make_fit(saturated=(), excluded=excluded, fits_empty=0)
     make_gang(make_cluster(), code="nodes-unschedulable", detail=Detail(fit=(fit,)))
     (row,) = rows(read(owner))
-    assert row.limits == (Bottleneck("no node could: cordoned", 1),)
+    assert row.limits == (LimitRow("no node could: cordoned", 1),)
 
 
 @pytest.mark.parametrize(
@@ -286,7 +291,7 @@ def test_the_same_code_in_two_stages_is_two_rows(owner: Viewer) -> None:
         ("placement", True),
         ("some-day", False),
     ]
-    assert [stage.label for stage in found.stages] == ["Admission", "Placement", "some-day"]
+    assert [row.stage_label for row in rows(found)] == ["Admission", "Placement", "some-day"]
 
 
 def test_a_health_of_a_newer_release_is_unknown(owner: Viewer) -> None:

@@ -55,19 +55,26 @@ def pages() -> list[tuple[str, str]]:
     """Return route and name of the live pages."""
     return [
         (route, name)
-        for route, name, view in without_parameters(web_urls.urlpatterns)
+        for route, name, view in without_parameters(
+            [*web_urls.urlpatterns, *pages_urls.urlpatterns]
+        )
         if view and issubclass(view, LivePage) and not name.endswith("-updates")
     ]
 
 
+ABOUT_PEOPLE = re.compile(
+    r"api/v1/(me|people|tokens|sessions|group-roles|notifications|clusters/trials)/"
+)
+"""Lists that have nothing of a watched cluster."""
+
+
 def api_lists() -> list[tuple[str, str]]:
     """Return route and name of the lists of the API."""
-    clusters = [pattern for pattern in pages_urls.urlpatterns if pattern.name == "api-clusters"]
-    found = without_parameters([*api_urls.urlpatterns, *clusters])
+    addresses = without_parameters([*api_urls.urlpatterns, *pages_urls.urlpatterns])
     return [
         (route, name)
-        for route, name, _ in found
-        if route.startswith("api/") and name != "api-schema"
+        for route, name, _ in addresses
+        if route.startswith("api/") and name != "api-schema" and not ABOUT_PEOPLE.match(route)
     ]
 
 

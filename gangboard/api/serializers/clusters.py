@@ -8,7 +8,7 @@ from typing import Any
 from rest_framework import serializers
 
 from gangboard.api.fields import PageSerializer, QuantityField, TimeField, WordField
-from gangboard.api.serializers.reasons import UnseenClusterSerializer
+from gangboard.api.serializers.unseen_clusters import UnseenClusterSerializer
 from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.clusters import ResourceRow
 from gangboard.readmodels.summary import Tally

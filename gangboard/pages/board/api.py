@@ -22,7 +22,7 @@ from gangboard.api.parameters import (
     PageQuery,
     check_values,
 )
-from gangboard.api.serializers.reasons import UnseenClusterSerializer
+from gangboard.api.serializers.unseen_clusters import UnseenClusterSerializer
 from gangboard.api.views import ReadView
 from gangboard.domain.health import Health
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of

@@ -9,20 +9,16 @@ from gangboard.readmodels.gangs import GangRow
 from gangboard.readmodels.state_labels import Face
 
 COLUMNS = (
-    Column("status", "Status", template="board/cells/status.html", sort="health"),
+    Column("status", "Status", "status", sort="health"),
     Column("gang", "Gang", template="board/cells/gang.html", sort="name", is_row_header=True),
     Column("why", "Why, and what would help", template="board/cells/why.html"),
     Column("queue", "Queue", "queue", choice=3, shown_at_first=False),
     Column("priority", "Priority", "priority", sort="priority", choice=1, shown_at_first=False),
     Column("members", "Ready", template="board/cells/ready.html"),
     Column("accelerators", "Accelerators", "accelerators", sort="-accelerators", choice=2),
-    Column(
-        *("restarts", "Restarts", "restarts", "board/cells/restarts.html"),
-        choice=4,
-        shown_at_first=False,
-    ),
+    Column("restarts", "Restarts", "restarts", "restarts_text", choice=4, shown_at_first=False),
     Column("created", "Created", "created_at", sort="-created_at", choice=5, shown_at_first=False),
-    Column("since", "For", template="board/cells/since.html", sort="since"),
+    Column("since", "For", template="frame/standing.html", dash_if="gone_at", sort="since"),
 )
 """Styles hide an optional column that is empty in every row."""
 OPTIONAL = optional_columns(COLUMNS)

@@ -19,9 +19,13 @@ class Column:
     """Its name in addresses, and in its CSS class."""
     label: str
     value: str = ""
-    """Attribute of the row: text, number or time. A plain cell prints it."""
+    """Attribute of the row that the cell prints: text, number, time, or the Face of a state."""
+    text: str = ""
+    """Attribute that it prints instead, if the value alone does not say enough."""
     template: str = ""
     """Template that prints the cell instead. It knows the row as `row`."""
+    dash_if: str = ""
+    """Attribute of the row. If it has a value, the cell is a dash."""
     sort: str = ""
     """Ordering after the first click. Empty: the list cannot be sorted by it."""
     is_row_header: bool = False

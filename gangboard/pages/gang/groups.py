@@ -11,7 +11,7 @@ from gangboard.domain.text import natural
 from gangboard.domain.verdict import JobState, MemberState
 from gangboard.facts.workload_entries import COMPOSITE
 from gangboard.pages.core.rows import shown
-from gangboard.readmodels.groups import GroupRow
+from gangboard.readmodels.groups import GroupOfGangRow
 from gangboard.readmodels.printable import printable
 
 _MOST_COLUMNS = 12
@@ -83,17 +83,17 @@ _DEEPEST = 4
 """Steps that are drawn; core groups stand four deep at most, and another API's above them."""
 
 
-def as_tree(rows: Sequence[GroupRow]) -> tuple[GroupRow, ...]:
+def as_tree(rows: Sequence[GroupOfGangRow]) -> tuple[GroupOfGangRow, ...]:
     """Return the rows as a tree: each follows its parent or its Workload, with its depth.
 
     Rows of one gang, which are in one namespace. Those side by side stay in their order. Where groups own
     each other in a ring, the first of them stands on top.
     """
     labels = {f"{row.kind} {row.name}": row.uid for row in rows}
-    below: dict[str, list[GroupRow]] = defaultdict(list)
+    below: dict[str, list[GroupOfGangRow]] = defaultdict(list)
     for row in rows:
         below[_above(row, labels)].append(row)
-    ordered: dict[str, GroupRow] = {}
+    ordered: dict[str, GroupOfGangRow] = {}
     for top in (*below[""], *rows):
         waiting = [(top, 0)]
         while waiting:
@@ -104,7 +104,7 @@ def as_tree(rows: Sequence[GroupRow]) -> tuple[GroupRow, ...]:
     return tuple(ordered.values())
 
 
-def _above(row: GroupRow, labels: dict[str, str]) -> str:
+def _above(row: GroupOfGangRow, labels: dict[str, str]) -> str:
     """Return the uid of the group that a group names as its parent, else of its controller; empty for none."""
     parent = labels.get(f"{COMPOSITE} {row.parent}") if row.parent else None
     uid = parent or labels.get(row.controller, "")

@@ -52,7 +52,7 @@ from gangboard.readmodels.child_job_face import job_face
 from gangboard.readmodels.fit import FitShape, fit_shapes
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.gangs import GangRow, build_rows
-from gangboard.readmodels.groups import GroupRow, groups_by_uid
+from gangboard.readmodels.groups import GroupOfGangRow, groups_by_uid
 from gangboard.readmodels.kubectl import commands_for
 from gangboard.readmodels.members import member_row
 from gangboard.readmodels.printable import printable
@@ -200,7 +200,7 @@ def _read(source: _Source) -> GangDetail:
 
 
 def _redaction(
-    source: _Source, events: Iterable[EventRow], groups: Iterable[GroupRow]
+    source: _Source, events: Iterable[EventRow], groups: Iterable[GroupOfGangRow]
 ) -> _Redaction:
     gang, detail = source.gang, source.detail
     quoted = unseen_names(
@@ -251,7 +251,7 @@ def _with_steps(
 
 
 def _quoted_texts(
-    detail: Detail, events: Iterable[EventRow], groups: Iterable[GroupRow]
+    detail: Detail, events: Iterable[EventRow], groups: Iterable[GroupOfGangRow]
 ) -> Iterator[str]:
     """Yield the texts of one gang in which a controller may have named something."""
     jobs = (job.finding for job in detail.jobs if job.finding is not None)
@@ -260,7 +260,7 @@ def _quoted_texts(
     yield from (group.placed.message for group in groups if group.placed is not None)
 
 
-def _group(group: GroupRow, detail: Detail, redaction: _Redaction) -> GroupRow:
+def _group(group: GroupOfGangRow, detail: Detail, redaction: _Redaction) -> GroupOfGangRow:
     domains = detail.domains.get(group.uid, {})
     placed = group.placed
     if placed is not None:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from gangboard.api.serializers.queues import FlavorAmountSerializer, PlaceSerializer
 from gangboard.diagnosis.scheduler_queues import scheduler_queues
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.queue import QueueEntry
@@ -25,9 +24,14 @@ from gangboard.readmodels.queue_places import (
     gangs_of_entries,
     place_rows,
 )
-from gangboard.readmodels.queue_rows import QueuePlace, ShowsState, order_sentences, shared_names
 from gangboard.readmodels.queue_visibility import WatchedQueues
 from gangboard.readmodels.state_labels import Face
+from gangboard.readmodels.visible_queues import (
+    ShowsState,
+    VisibleQueue,
+    order_sentences,
+    shared_names,
+)
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang, WatchedObject
 from gangboard.store.objects import unpack
@@ -64,7 +68,6 @@ class LackRow:
     holders: tuple[PlaceRow, ...] = shown(
         "Holders",
         "Who has most of it, up to 5 that the caller may see.",
-        serializer=PlaceSerializer,
     )
     holders_more: int = shown("More holders")
     hidden: int = shown("Hidden", "Others that the caller may not see.")
@@ -118,10 +121,8 @@ class QueueWait(ShowsState):
     )
     in_line: int = shown("In line")
     priority: int = shown("Priority")
-    asks: tuple[AmountRow, ...] = shown("Asks", serializer=FlavorAmountSerializer)
-    ahead: tuple[PlaceRow, ...] = shown(
-        "Ahead", "The first 5 of those before it.", serializer=PlaceSerializer
-    )
+    asks: tuple[AmountRow, ...] = shown("Asks")
+    ahead: tuple[PlaceRow, ...] = shown("Ahead", "The first 5 of those before it.")
     ahead_more: int = shown("More ahead")
     lacks: tuple[LackRow, ...] = shown("Lacks", "What has to become free, as far as it is told.")
     order: tuple[str, ...] = shown("Order")
@@ -182,7 +183,7 @@ class _Reader:
         before = _before(line, entry) if not self.queue.is_by_usage else []
         is_told = entry.stands_in_line and not self.queue.is_by_usage
         ref = self.queue.meta.ref
-        place = QueuePlace(
+        place = VisibleQueue(
             self.cluster, self.queues, self.queue, (), shared_names(self.queues, self.queue)
         )
         return QueueWait(

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
-from gangboard.api.serializers.groups import GroupOfGangSerializer, UnseenGroupsSerializer
 from gangboard.domain.action import ActionTarget
 from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.verdict import GangMode, Members
@@ -24,7 +23,7 @@ from gangboard.readmodels.action_rows import ActionRow, OfferRow, TargetRow
 from gangboard.readmodels.fit import FitShape
 from gangboard.readmodels.gangs import GangRow
 from gangboard.readmodels.group_visibility import UnseenGroups
-from gangboard.readmodels.groups import GroupRow
+from gangboard.readmodels.groups import GroupOfGangRow
 from gangboard.readmodels.kubectl import KubectlCommand
 from gangboard.readmodels.members import MemberRow
 from gangboard.readmodels.state_labels import Face
@@ -206,14 +205,11 @@ class GangDetail:
         return MembersWithPods(**asdict(self.row.members), pods=self.members)
 
     findings: tuple[FindingRow, ...] = shown("Findings", "Ranked, the one of the verdict first.")
-    groups: tuple[GroupRow, ...] = shown(
-        "Groups", f"They are {_LEFT}.", may_be_null=True, serializer=GroupOfGangSerializer
-    )
+    groups: tuple[GroupOfGangRow, ...] = shown("Groups", f"They are {_LEFT}.", may_be_null=True)
     groups_unseen: tuple[UnseenGroups, ...] = shown(
         "Groups not seen",
         "Kinds of groups that cannot be looked at in its cluster: there may be more than "
         "in `groups`.",
-        serializer=UnseenGroupsSerializer,
         default=(),
     )
     gang_mode: GangMode | None = shown(

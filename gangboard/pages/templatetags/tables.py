@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from gangboard.pages.core.columns import Column
 from gangboard.pages.core.tables import DASH, UNSORTED, Sorting, table_of
+from gangboard.readmodels.state_labels import Face
 from gangboard.web.templatetags.pages import age, number
 
 register = template.Library()
@@ -61,15 +62,22 @@ def cells(context: Any, columns: Iterable[Column], row: Any) -> SafeString:
 def _cell(context: Any, column: Column, row: Any) -> str:
     value = getattr(row, column.value) if column.value else None
     css = f"{column.css} given" if column.choice and value else column.css
-    inside = _inside(context, column, value)
+    inside = _inside(context, column, row, value)
     if column.is_row_header:
         return f'<th scope="row" class="{css}">{inside}</th>'
     return f'<td class="{css}">{inside}</td>'
 
 
-def _inside(context: Any, column: Column, value: Any) -> str:
+def _inside(context: Any, column: Column, row: Any, value: Any) -> str:
+    if column.dash_if and getattr(row, column.dash_if):
+        return DASH
     if column.template:
         return str(_nodes_of(column.template).render(context))
+    if column.text:
+        return conditional_escape(getattr(row, column.text))
+    if isinstance(value, Face):
+        with context.push(face=value):
+            return str(_nodes_of("frame/face.html").render(context))
     if isinstance(value, datetime):
         return f"{age(context, value)} ago"
     if value and isinstance(value, int | float):

@@ -154,8 +154,16 @@ def only(items: Sequence[object]) -> object | None:
     return items[0] if len(items) == 1 else None
 
 
+class HasCluster(Protocol):
+    """A row that names a cluster."""
+
+    @property
+    def cluster(self) -> str:
+        """The name of the cluster."""
+
+
 @register.filter
-def cluster_names(unseen: Iterable[_HasCluster]) -> str:
+def cluster_names(unseen: Iterable[HasCluster]) -> str:
     """Print the clusters that could not be looked at, each once."""
     return listed(tuple(dict.fromkeys(row.cluster for row in unseen)))
 

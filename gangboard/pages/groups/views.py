@@ -1,0 +1,66 @@
+"""The Groups page: every group as it is stored."""
+
+from __future__ import annotations
+
+from gangboard.pages.groups.queries import GroupFilters, GroupPage, group_kinds, list_groups
+from gangboard.readmodels.freshness import Level
+from gangboard.web.addresses import make_select, select_cluster
+from gangboard.web.frame import Frame
+from gangboard.web.live.fragments import Fragment, FragmentList
+from gangboard.web.live_page import Fragments
+from gangboard.web.not_counted import not_counted_line
+from gangboard.web.pagination import ListPage, Paginated
+
+
+class GroupsPage(ListPage[GroupPage, GroupFilters]):
+    """One page of the groups."""
+
+    name = "groups"
+    template_name = "groups/page.html"
+    section = "groups"
+    welcomes = True
+    filters = GroupFilters
+
+    def read_list(self, frame: Frame, cursor: str) -> GroupPage:
+        """Return the groups that the filters leave."""
+        return list_groups(
+            viewer=frame.viewer,
+            filters=self.address.filters,
+            limit=self.page_size,
+            cursor=cursor,
+            now=frame.now,
+            clusters=frame.clusters,
+        )
+
+    def fragments(self, frame: Frame, paginated: Paginated[GroupPage]) -> Fragments:
+        """Return a row for each group."""
+        rows, unseen = paginated.page.rows, paginated.page.unseen
+        nothing = {
+            "empty": not rows,
+            "filtered": bool(self.address.pairs),
+            "unseen": bool(unseen),
+        }
+        partly = tuple(row for row in unseen if row.state != Level.NEVER)
+        return (
+            not_counted_line(frame.clusters, self.address.filters.cluster),
+            Fragment("unseen", "frame/unseen_notice.html", {"unseen": partly}, partly),
+            FragmentList(
+                "group-rows",
+                tuple(
+                    Fragment(f"p-{row.uid}", "groups/row.html", {"row": row}, row) for row in rows
+                ),
+            ),
+            Fragment("nothing", "groups/nothing.html", nothing, tuple(nothing.values())),
+            paginated.pager,
+        )
+
+    def context(self, frame: Frame, paginated: Paginated[GroupPage]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+        """Return the filters."""
+        filters = self.address.filters
+        return {
+            "filters": filters,
+            "selects": (
+                select_cluster(frame.clusters, filters.cluster),
+                make_select("kind", "Kind", group_kinds(), filters.kind),
+            ),
+        }

@@ -1,0 +1,1 @@
+"""`/metrics` for Prometheus: figures of the whole installation, without names of objects."""

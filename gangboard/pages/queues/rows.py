@@ -1,0 +1,199 @@
+"""Rows of queues, on pages and in the API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gangboard.diagnosis.scheduler_queues import queue_system, queue_words
+from gangboard.pages.core.rows import shown, shown_property
+from gangboard.pages.queues.quotas import QuotaRow, TermRow
+from gangboard.readmodels.queue_places import PlaceRow
+from gangboard.readmodels.state_labels import Face
+from gangboard.readmodels.visible_queues import QUEUE_STATES, ShowsState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AliasRow(ShowsState):
+    """A name by which the owners of a namespace reach a queue, such as a LocalQueue."""
+
+    kind: str = shown("Kind")
+    namespace: str = shown("Namespace")
+    name: str = shown("Name")
+    face: Face
+
+    @shown_property("State", choices=QUEUE_STATES)
+    def state(self) -> str:
+        """The state, as API and filters spell it."""
+        return self.face.word
+
+    cause: str = shown("Cause", empty_is_null=True)
+    pending: int | None = shown("Waiting")
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceRow:
+    """A namespace with gangs in a queue that needs no alias."""
+
+    name: str = shown("Namespace")
+    gangs: int = shown("Gangs", "Those that wait or have pods on nodes; 0: all of them are over.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueRow(ShowsState):
+    """One queue that admits, such as a ClusterQueue."""
+
+    id: str = shown("Id")
+    cluster: str = shown("Cluster")
+    system: str = shown("System", "The admission system whose queue it is.")
+    api_group: str = shown("API group")
+    api_version: str = shown("Version")
+    kind: str = shown("Kind")
+    name: str = shown("Queue")
+    uid: str = shown("UID")
+    shared: tuple[str, ...] = shown(
+        "Shares quota in",
+        "What it shares quota in, nearest first; empty also where the caller may not know.",
+    )
+    shared_kind: str = shown(
+        "Kind of these", "Kind of these, such as `Cohort`.", empty_is_null=True
+    )
+    shares_with: int = shown("Shares with", "Other queues with which it shares quota.")
+    face: Face
+
+    @shown_property("State", choices=QUEUE_STATES)
+    def state(self) -> str:
+        """The state, as API and filters spell it."""
+        return self.face.word
+
+    cause: str = shown("Cause", "Why it is stopped or inactive.", empty_is_null=True)
+    advice: str = shown("Advice", empty_is_null=True)
+    quotas: tuple[QuotaRow, ...] = shown("Quota")
+    is_quota_overridden: bool = shown(
+        "Overridden",
+        "The quotas in force are computed, and not those of its spec.",
+        api_name="quota_overridden",
+    )
+    pending: int | None = shown("Pending", "Entries that wait, as the system counts them.")
+    waiting: int | None = shown(
+        "Waiting",
+        "`pending`; in a queue of a scheduler the gangs that gangboard counts. Null: not known.",
+    )
+    unknown: int = shown(
+        "Unknown", "Gangs in a queue of a scheduler of which nobody knows whether they wait."
+    )
+    placed: int | None = shown(
+        "Placed",
+        "Gangs with pods on nodes, in a queue of a scheduler; null in others, and where nobody can tell.",
+    )
+    reserving: int | None = shown("Reserving")
+    admitted: int | None = shown("Admitted")
+    in_line: int | None = shown("In line", "By the entries; null where these cannot be looked at.")
+    kept_out: int | None = shown(
+        "Not eligible", "Those that wait and stand in no line; null likewise."
+    )
+    line: tuple[PlaceRow, ...] | None = shown(
+        "Line",
+        "Who waits, those in no line last: of lists the first 3, of one queue up to 500; "
+        "null where entries cannot be looked at.",
+    )
+    tells_places: bool = shown(
+        "Tells places",
+        "False where no object tells the order: `line` is then the oldest first, without positions.",
+    )
+    order: tuple[str, ...] = shown(
+        "Order", "How the line is ordered, and what is not known of that."
+    )
+    aliases: tuple[AliasRow, ...] = shown("Aliases", "Those that the caller may see.")
+    aliases_hidden: int = shown("Hidden aliases")
+    namespaces: tuple[NamespaceRow, ...] = shown(
+        "Namespaces",
+        "Of a queue without aliases: the namespaces with gangs in it that the caller may see.",
+    )
+    namespaces_hidden: int = shown("Hidden namespaces")
+    reached_by: str = shown(
+        "Reached by",
+        "Who may use the queue, where no alias says it: a sentence.",
+        empty_is_null=True,
+    )
+    terms: tuple[TermRow, ...] = shown("Terms", "What its system keeps for the queue as a whole.")
+    stale: bool = shown(
+        "Stale",
+        "Its cluster has not answered for 30 seconds, or queues cannot be looked at there.",
+    )
+
+    @property
+    def line_text(self) -> str:
+        """`2 waiting, 1 not eligible`; empty for none."""
+        counts = ((self.in_line, "waiting"), (self.kept_out, "not eligible"))
+        return ", ".join(f"{number:,} {word}" for number, word in counts if number)
+
+    @property
+    def lends(self) -> bool:
+        """Whether queues of its system lend unused quota, and reserve before they admit."""
+        system = queue_system(self.api_group)
+        return system is not None and system.lends
+
+    @property
+    def borrowed_word(self) -> str:
+        """What its system calls the part beyond a quota."""
+        return queue_words(self.api_group).borrowed
+
+    @property
+    def first(self) -> PlaceRow | None:
+        """The first in line; None if the line is empty or not known."""
+        return next((row for row in self.line or () if row.position == 1), None)
+
+    @property
+    def more(self) -> int:
+        """How many wait beside those in `line`."""
+        return (self.in_line or 0) + (self.kept_out or 0) - len(self.line or ())
+
+
+@dataclass(frozen=True, slots=True)
+class UnseenQueuesRow:
+    """Kinds of an admission system that cannot be seen in a cluster: that is not the same as none."""
+
+    cluster: str = shown("Cluster")
+    state: str = shown(
+        "State", "silent, never, forbidden, failing, unknown-version, listing or not-looked."
+    )
+    kinds: tuple[str, ...] = shown("Kinds")
+    sentence: str = shown("Message", api_name="message")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueDetailRow(QueueRow):
+    """One queue with who has its quota."""
+
+    holders: tuple[PlaceRow, ...] | None = shown(
+        "Has its quota",
+        "Those with the most accelerators first, up to 500; null where entries cannot be looked at.",
+    )
+    holders_more: int
+    unseen: tuple[UnseenQueuesRow, ...] = shown("Unseen")
+
+
+@dataclass(frozen=True, slots=True)
+class LostAliasRow:
+    """An alias that names a queue that does not exist."""
+
+    cluster: str = shown("Cluster")
+    kind: str = shown("Kind")
+    namespace: str = shown("Namespace")
+    name: str = shown("Name")
+    target_kind: str = shown("Kind of its queue")
+    target: str = shown("Its queue")
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePage:
+    """Some queues in order, and the cursor of the next page, None if there is none."""
+
+    rows: tuple[QueueRow, ...]
+    lost: tuple[LostAliasRow, ...]
+    """Lost aliases in the clusters of the filter, the same on every page."""
+    unseen: tuple[UnseenQueuesRow, ...]
+    """Kinds that cannot be read. Their clusters may have more queues than `rows`."""
+    serving: tuple[str, ...]
+    """Names of the clusters that serve queues. Other clusters have none."""
+    next_cursor: str | None

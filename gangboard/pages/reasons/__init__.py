@@ -1,0 +1,1 @@
+"""Reasons: what keeps the most gangs and accelerators from running, now and over time."""

@@ -1,0 +1,202 @@
+"""The Reasons page: reasons, and their accelerators over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from gangboard.pages.reasons.queries import read_reasons
+from gangboard.pages.reasons.rows import ReasonRow, Reasons, stage_number
+from gangboard.readmodels.known_trends import current_values, since_known
+from gangboard.readmodels.trends import Curve, Trends, read_trends
+from gangboard.web.addresses import Address, make_select, period_of, select_cluster, select_period
+from gangboard.web.forms import element_key
+from gangboard.web.frame import Frame
+from gangboard.web.live.fragments import Fragment, FragmentList
+from gangboard.web.live_page import FilteredPage, Fragments
+from gangboard.web.not_counted import not_counted_line
+
+OPEN_ROWS = 8
+"""Reasons that are not folded: those with the most accelerators. The others are folded by stage."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonFilters:
+    """Filters of the page."""
+
+    cluster: str = ""
+    namespace: str = ""
+    days: str = ""
+    """`14` for curves over a fortnight, else they are over a day."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonLine:
+    """One reason with the address of its gangs on the Board."""
+
+    row: ReasonRow
+    href: str
+    curve: Curve | None = None
+    """The accelerators that it holds back over time, if they are known."""
+    trends: Trends | None = None
+    """The curves of all reasons."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageFold:
+    """The folded reasons of one stage."""
+
+    label: str
+    lines: tuple[ReasonLine, ...]
+
+    @property
+    def gangs(self) -> int:
+        """Gangs of all of them."""
+        return sum(line.row.gangs for line in self.lines)
+
+    @property
+    def accelerators(self) -> float:
+        """Accelerators that these gangs ask for."""
+        return sum(line.row.accelerators for line in self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonsAndTrends:
+    """The reasons and their curves."""
+
+    reasons: Reasons
+    trends: Trends
+
+
+class ReasonsPage(FilteredPage[ReasonsAndTrends, ReasonFilters]):
+    """The reasons, by the accelerators that they hold back."""
+
+    name = "reasons"
+    template_name = "reasons/page.html"
+    section = "reasons"
+    welcomes = True
+    filters = ReasonFilters
+
+    def read(self, frame: Frame) -> ReasonsAndTrends:
+        """Return the reasons of the gangs that the filters leave, and their curves."""
+        filters = self.address.filters
+        reasons = read_reasons(
+            viewer=frame.viewer,
+            cluster=filters.cluster,
+            namespace=filters.namespace,
+            clusters=frame.clusters,
+            now=frame.now,
+        )
+        return ReasonsAndTrends(reasons, self._trends(frame))
+
+    def _trends(self, frame: Frame) -> Trends:
+        """Return the curves; none for one namespace, because they are stored for whole clusters."""
+        filters = self.address.filters
+        period = period_of(filters.days)
+        if filters.namespace:
+            return Trends(period, period.begin(frame.now))
+        trends = read_trends(
+            viewer=frame.viewer,
+            clusters=frame.clusters,
+            now=frame.now,
+            cluster=filters.cluster,
+            period=period,
+            with_reasons=True,
+        )
+        return since_known(trends)
+
+    def fragments(self, frame: Frame, content: ReasonsAndTrends) -> Fragments:
+        """Return the summary, the chart and a row for each reason."""
+        address, trends = self.address, content.trends
+        lines = [
+            _line(row, address, trends.reasons.get((row.stage, row.code)), trends)
+            for row in content.reasons.rows
+        ]
+        empty = {"empty": not lines}
+        legend = current_values(trends, {"waiting": content.reasons.accelerators})
+        return (
+            not_counted_line(frame.clusters, address.filters.cluster),
+            _summary(content.reasons, address),
+            Fragment("trend", "reasons/trend.html", {"trends": trends}, _drawn(trends)),
+            Fragment("trend-legend", "trends/legend.html", {"legend": legend}, legend),
+            FragmentList("reason-rows", tuple(map(_row, lines[:OPEN_ROWS]))),
+            FragmentList("reason-folds", tuple(map(_fold, _folds(lines[OPEN_ROWS:])))),
+            Fragment("no-reasons", "reasons/nothing.html", empty, tuple(empty.values())),
+        )
+
+    def context(self, frame: Frame, content: ReasonsAndTrends) -> dict[str, object]:
+        """Return the filters."""
+        filters = self.address.filters
+        namespaces = content.reasons.namespaces
+        return {
+            "selects": (
+                select_cluster(frame.clusters, filters.cluster),
+                make_select("namespace", "Namespace", namespaces, filters.namespace),
+                select_period(filters.days),
+            )
+        }
+
+
+def _drawn(trends: Trends) -> tuple[object, ...]:
+    return trends.waiting, trends.left_out, trends.period, trends.known_since
+
+
+def _board(address: Address[ReasonFilters], **more: str) -> str:
+    """Return the address of the Board with the same filters and more."""
+    kept = address.without("days")
+    return f"{reverse('board')}?{urlencode([*kept, *more.items()])}"
+
+
+def _summary(reasons: Reasons, address: Address[ReasonFilters]) -> Fragment:
+    dearest = reasons.dearest and _line(reasons.dearest, address)
+    commonest = reasons.commonest and _line(reasons.commonest, address)
+    unseen = tuple(cluster for cluster in reasons.unseen if cluster.is_counted)
+    context = {
+        "found": reasons,
+        "unseen": unseen,
+        "dearest": dearest,
+        "commonest": commonest,
+        "only_one": dearest == commonest,
+        "apart": tuple((count, _board(address, health=count.face.word)) for count in reasons.apart),
+        "unknown_href": _board(address, health="unknown"),
+    }
+    shown = (
+        *(dearest, commonest, reasons.gangs, reasons.accelerators, reasons.apart, reasons.unknown),
+        *(reasons.clusters, reasons.looked_at, unseen),
+    )
+    return Fragment("summary", "reasons/summary.html", context, shown)
+
+
+def _row(line: ReasonLine) -> Fragment:
+    key = f"r-{element_key(line.row.stage)}-{element_key(line.row.code)}"
+    return Fragment(key, "reasons/row.html", {"line": line}, (line.row, line.href, line.curve))
+
+
+def _folds(lines: list[ReasonLine]) -> list[tuple[str, StageFold]]:
+    """Return each stage with its folded reasons, in the order in which gangs pass stages."""
+    by_stage: dict[str, list[ReasonLine]] = {}
+    for line in lines:
+        by_stage.setdefault(line.row.stage, []).append(line)
+    stages = sorted(by_stage, key=lambda stage: (stage_number(stage), stage))
+    return [
+        (stage, StageFold(by_stage[stage][0].row.stage_label, tuple(by_stage[stage])))
+        for stage in stages
+    ]
+
+
+def _fold(named: tuple[str, StageFold]) -> Fragment:
+    stage, fold = named
+    shown = (fold.label, tuple((line.row, line.href, line.curve) for line in fold.lines))
+    return Fragment(f"f-{element_key(stage)}", "reasons/fold.html", {"fold": fold}, shown)
+
+
+def _line(
+    row: ReasonRow,
+    address: Address[ReasonFilters],
+    curve: Curve | None = None,
+    trends: Trends | None = None,
+) -> ReasonLine:
+    stage = {"stage": row.stage} if row.several_stages else {}
+    return ReasonLine(row, _board(address, code=row.code, **stage), curve, trends)

@@ -1,0 +1,1 @@
+"""The search over everything, which every page has at the top."""
