@@ -22,7 +22,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import ClaimProblem, UnusableClaim
 from gangboard.domain.verdict import UnitMemory, Verdict
 from gangboard.domain.watch_state import WatchState
-from gangboard.facts.cluster_view import NO_ROOM, Unobserved
+from gangboard.facts.cluster_view import NO_ROOM, ClusterView, Unobserved
 from gangboard.facts.gang import Gang as GangModel
 from gangboard.polling import assessor, input_digests, poll
 from gangboard.polling.cluster_cache import ClusterCache
@@ -292,29 +292,28 @@ _OF_CLUSTER = "what is seen of the cluster"
 _OF_ROW = "the gang's row"
 _UNSETTLED = "read only where a pod waits, an owner is stopped, or a preemptor is named"
 _OF_CODE = "the code"
-_DERIVED = "made from others"
+_OF_POLICY = "supplied for the policy of actions only"
 _INPUTS = {
     **dict.fromkeys(
         ("owner", "jobs", "middle", "groups", "workloads", "pods", "foreign_pods", "placeholders"),
         _OF_OBJECTS,
     ),
     **dict.fromkeys(("events", "holds", "entries", "queues", "nodes", "suspensions"), _OF_OBJECTS),
-    **dict.fromkeys(("odd_references", "not_made", "roles_of_pods"), _OF_OBJECTS),
+    **dict.fromkeys(("old_jobs", "odd_references", "not_made", "roles_of_pods"), _OF_OBJECTS),
     **dict.fromkeys(("nodes_known", "gang_api_version", "groups_unobserved"), _OF_CLUSTER),
     **dict.fromkeys(("known_kinds", "events_known", "holds_known", "unobserved"), _OF_CLUSTER),
-    **dict.fromkeys(("queue_visibility", "kubernetes"), _OF_CLUSTER),
+    **dict.fromkeys(("cluster", "queue_visibility", "kubernetes"), _OF_CLUSTER),
     **dict.fromkeys(("now", "memory", "memory_since"), _OF_ROW),
     **dict.fromkeys(("room", "autoscaling", "claims", "recorded_suspends"), _UNSETTLED),
     **dict.fromkeys(("victims", "takers"), _UNSETTLED),
     **dict.fromkeys(("queue_systems", "kinds", "pod_reasons", "admission"), _OF_CODE),
-    **dict.fromkeys(
-        ("queue_statuses", "is_queued", "named", "unmet", "holding", "ready"), _DERIVED
-    ),
+    **dict.fromkeys(("maker", "api_versions"), _OF_POLICY),
 }
 
 
 def test_a_new_input_has_its_place_here() -> None:
-    assert {field.name for field in fields(GangModel)} == _INPUTS.keys()
+    names = {field.name for model in (GangModel, ClusterView) for field in fields(model)}
+    assert names == _INPUTS.keys()
 
 
 @pytest.mark.parametrize("fleet", ["east", "west"])
