@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from gangboard.kube.credential_files import (
+    certificate_expiry,
+    check_pair,
+    load_certificates,
+    read_small_file,
+)
 from gangboard.kube.errors import CredentialError, clean_text
-from gangboard.kube.files import read_small_file
 from gangboard.kube.kubeconfig import NamedFiles, selected_entry
-from gangboard.kube.pem import certificate_expiry, check_pair, load_certificates
 from gangboard.kube.tokens import check_token, token_expiry
 
 __all__ = [

@@ -10,9 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypedDict
 
+from gangboard.kube.credential_files import load_document, read_small_file
 from gangboard.kube.errors import CredentialError, clean_text
-from gangboard.kube.files import read_small_file
-from gangboard.kube.safe_yaml import load_document
 from gangboard.kube.service_accounts import kubeconfig_commands
 from gangboard.kube.tokens import check_token
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
+from gangboard.kube.credential_files import read_small_file
 from gangboard.kube.errors import CredentialError
-from gangboard.kube.files import read_small_file
 
 TOKEN = re.compile(r"[A-Za-z0-9._~+/:=-]+")
 """Anything else does not belong into a header, and is the content of some other file."""

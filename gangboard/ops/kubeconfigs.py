@@ -8,8 +8,8 @@ from pathlib import Path
 from django.conf import settings
 
 from gangboard import env
+from gangboard.kube.credential_files import read_small_file, small_text
 from gangboard.kube.errors import CredentialError
-from gangboard.kube.files import read_small_file, small_text
 from gangboard.kube.kubeconfig import NamedFiles
 from gangboard.polling.cluster_trial import Access, kubeconfig_access
 from gangboard.store import clusters

@@ -11,6 +11,7 @@ from typing import Any
 
 from gangboard.cluster_networks import cluster_destinations
 from gangboard.kube.connection import Connection
+from gangboard.kube.credential_files import load_document, read_small_file
 from gangboard.kube.credentials import (
     Credentials,
     certificate_expiry,
@@ -20,9 +21,7 @@ from gangboard.kube.credentials import (
 )
 from gangboard.kube.discovery import Discovery, discover, path_for
 from gangboard.kube.errors import KubeError, KubeErrorCode
-from gangboard.kube.files import read_small_file
 from gangboard.kube.kubeconfig import NamedFiles
-from gangboard.kube.safe_yaml import load_document
 from gangboard.kube.tokens import check_token
 from gangboard.polling.cluster_cache import resources
 
