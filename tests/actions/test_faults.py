@@ -159,8 +159,10 @@ def test_a_write_by_somebody_else_is_turned_into_the_suspension(site: Site) -> N
 
 
 def test_a_job_that_an_armed_hold_has_suspended_is_resumed_when_it_fails(site: Site) -> None:
+    """Its controllers do not hear of the write: otherwise they could be quicker, and nothing would be left to resume."""
+
     def fail() -> None:
-        _write_to_it(site)
+        site.touch(WORKER, lambda job: job["spec"].update(backoffLimit=99))
         site.simulator.faults.forbidden(resource="jobs", verb="patch", count=1)
 
     action = played(site, PATCH, fail)

@@ -37,6 +37,7 @@ SOON = 20_000
 
 
 NO_PAGE = {
+    "metrics",
     "board-columns",
     "board-views",
     "board-view-remove",
@@ -72,7 +73,7 @@ BEFORE_SIGN_IN = {"sign-in", "sign-in-link", "sign-in-provider", "sign-in-provid
 
 def test_no_page_is_forgotten(site: Site) -> None:
     """A new address has to be looked at below, or be said to be no page; what is live belongs to its page."""
-    named = {pattern.name or "" for pattern in (*urlpatterns, *page_patterns)}
+    named = {str(pattern.name) for pattern in (*urlpatterns, *page_patterns)}
     named = {name for name in named if not name.startswith("api-")}
     pages = {name for name in named if not name.endswith("-updates")} - NO_PAGE - BEFORE_SIGN_IN
     paths = [path.partition("?")[0] for path in addresses(site).values()]
