@@ -34,6 +34,8 @@ _MADE_UP = re.compile(
 """Names, texts and advice that a test has made up: no example of what people read."""
 _HOMES = ("tests/rules/", "tests/groups/", "tests/owners/", "tests/queues/", "tests/diagnosis/")
 """Where a reason has its own tests, those first that are nearest to it."""
+_HOSTILE = ("tests/diagnosis/test_hostile_text.py", "tests/diagnosis/test_largest_numbers.py")
+"""Tests whose objects have hostile names and the largest numbers: no examples either."""
 _said: list[Finding] = []
 _recorded: dict[tuple[str, str], ReasonExample] = {}
 
@@ -65,8 +67,9 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     wrong = {fault for one in _said for fault in faults_of(one.evidence)}
     assert not wrong, f"labels of evidence, see tests/evidence_labels.py: {sorted(wrong)}"
     if item.config.getoption("--write-reasons"):
-        for one in _said:
-            _recorded.setdefault((one.code, one.message), _example(one, item.nodeid))
+        if not item.nodeid.startswith(_HOSTILE):
+            for one in _said:
+                _recorded.setdefault((one.code, one.message), _example(one, item.nodeid))
         return
     if random_sets.SIZE == random_sets.EXHAUSTIVE and item.get_closest_marker("hypothesis"):
         return  # other examples are drawn there

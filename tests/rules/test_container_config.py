@@ -8,6 +8,7 @@ from gangboard.domain.health import Health
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_container, a_job, a_pod
 from tests.rules.asking import ask, first, found, unit_of
+from tests.sentence_values import values_in
 
 ABSENT = 'secret "token" not found'
 
@@ -25,9 +26,7 @@ def stuck(
 def test_a_secret_that_is_not_there() -> None:
     finding = found("container-config", stuck())
     assert finding.health is Health.BLOCKED
-    assert finding.message == (
-        'Container main of 2 pods cannot be created: secret "token" not found.'
-    )
+    assert values_in(finding.message) == "2"
     assert finding.evidence[0].value == 'CreateContainerConfigError: secret "token" not found'
     assert first(stuck()) == "container-config"
 
@@ -42,9 +41,7 @@ def test_a_reason_that_nobody_knows_is_an_error_with_its_text() -> None:
     assert first(unit) == "container-config"
     finding = found("container-config", unit)
     assert finding.health is Health.BLOCKED
-    assert finding.message == (
-        "Container main of 2 pods waits (FrobnicatorJammed): the frobnicator is jammed."
-    )
+    assert values_in(finding.message) == "2"
     without = found("container-config", stuck("FrobnicatorJammed", message=""))
     assert without.message == "Container main of 2 pods waits: FrobnicatorJammed."
 

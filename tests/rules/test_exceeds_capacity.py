@@ -6,6 +6,7 @@ from tests.placement.making import node
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
 from tests.rules.waiting import gang, mixed, plain, room_of, told, values
+from tests.sentence_values import values_in
 
 FOUR = room_of(*(node(f"n{index}") for index in range(4)))
 
@@ -35,9 +36,7 @@ def test_pods_of_daemonsets_stay() -> None:
 
 
 def test_in_pieces_even_when_empty() -> None:
-    assert told("exceeds-capacity", gang(5, asks(3), FOUR)) == (
-        "5 pods need 3 GPUs each, but only 4 of 5 fit on the 4 usable nodes even when empty."
-    )
+    assert values_in(told("exceeds-capacity", gang(5, asks(3), FOUR))) == "5 3 4 5 4"
 
 
 def test_one_node_more_than_there_is() -> None:

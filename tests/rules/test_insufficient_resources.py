@@ -23,6 +23,7 @@ from tests.rules.waiting import (
     values,
     with_room,
 )
+from tests.sentence_values import values_in
 
 FOUR = [node(f"n{index}") for index in range(4)]
 
@@ -44,9 +45,7 @@ def test_three_of_four_gpus_two_nodes_are_half_full() -> None:
 def test_occupied_is_said_when_no_member_finds_room() -> None:
     """Twin: a little is free, nowhere enough for one."""
     unit = gang(2, asks(4), room_of(*(node(f"n{i}", used=3) for i in range(4))))
-    assert told("insufficient-resources", unit) == (
-        "2 pods need 8 GPUs, and 4 are free on the 4 usable nodes, nowhere enough for one."
-    )
+    assert values_in(told("insufficient-resources", unit)) == "2 8 4 4"
 
 
 def test_nothing_at_all_is_free() -> None:
@@ -72,9 +71,7 @@ def test_cores_and_bytes_are_said_as_people_say_them() -> None:
     )
     half = room_of(replace(big("a"), now=replace(big("a").now, amounts={"memory": 48 * 2**30})))
     memory = gang(1, asks(memory=str(32 * 2**30)), half)
-    assert told("insufficient-resources", memory) == (
-        "1 pod needs 32Gi of memory, and 16Gi is free on the only usable node."
-    )
+    assert values_in(told("insufficient-resources", memory)) == "1 32Gi 16Gi"
 
 
 def test_free_room_elsewhere_is_of_no_use() -> None:
@@ -136,9 +133,7 @@ def test_of_two_shapes_the_one_that_lacks_room_is_named() -> None:
         ("driver", 1, asks(1), selecting(pool="driver")),
         ("workers", 1, asks(4), workers),
     )
-    assert told("insufficient-resources", unit) == (
-        "1 pod of workers needs 4 GPUs, and none is free on the only usable node (pool=gpu)."
-    )
+    assert values_in(told("insufficient-resources", unit)) == "1 4 pool=gpu"
 
 
 def _whose(finding: Finding) -> list[str]:

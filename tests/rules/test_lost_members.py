@@ -30,6 +30,7 @@ from tests.rules import texts
 from tests.rules.asking import ask, first, found, ran, unit_of
 from tests.rules.waiting import ask as asks
 from tests.rules.waiting import room_of, with_room
+from tests.sentence_values import values_in
 
 CORDONED = "0/4 nodes are available: 1 node(s) were unschedulable, 3 Insufficient nvidia.com/gpu."
 
@@ -192,9 +193,7 @@ def test_a_replacement_that_is_refused_when_it_is_made() -> None:
     event = an_event(job, "FailedCreate", texts.QUOTA, last_seen=ago(5))
     group = a_group("ring", quorum=3, placed=placed())
     unit = unit_of(job, group, event, *pods_of(job, 2, on="n0"), memory=ran())
-    assert found("lost-members", unit).advice_texts == (
-        "Raise pods by 1 in ResourceQuota “q”, or free as much.",
-    )
+    assert values_in(*found("lost-members", unit).advice_texts) == "1"
 
 
 def a_queue(*, done: int, **fields: Any) -> Any:
@@ -281,8 +280,9 @@ def test_an_index_that_failed_for_good(dead: tuple[Pod, ...]) -> None:
 
 
 def test_a_success_policy_may_do_without_it() -> None:
-    assert found("lost-members", indexed(*ALIVE, has_success_policy=True)).message == (
-        "3 of 4 members run. Index 3 failed and is not retried."
+    assert (
+        values_in(found("lost-members", indexed(*ALIVE, has_success_policy=True)).message)
+        == "3 4 3"
     )
 
 

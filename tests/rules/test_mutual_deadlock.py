@@ -16,6 +16,7 @@ from tests.placement.making import GPU, node
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
 from tests.rules.waiting import plain, room_of, values
+from tests.sentence_values import values_in
 
 OWN = a_job("train").meta.ref
 OTHER = ObjectRef("batch", "Job", "team-b", "eval", "uid-eval")
@@ -57,9 +58,7 @@ def test_each_holds_what_the_other_needs() -> None:
     unit = halves()
     finding = found("mutual-deadlock", unit)
     assert finding.health is Health.BLOCKED
-    assert finding.message == (
-        "team-a/train (2 of 4 pods) and team-b/eval (2 of 4 pods) hold room that the other needs."
-    )
+    assert values_in(finding.message) == "team-a/train 2 4 team-b/eval 2 4"
     both = [one.source for one in finding.evidence if one.label == "holds room without being whole"]
     assert both == [OWN, OTHER]
     assert values(finding, "scheduler says")

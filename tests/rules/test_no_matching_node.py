@@ -15,6 +15,7 @@ from tests.rules import texts
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
 from tests.rules.waiting import big, gang, mixed, room_of, selecting, told, values, with_room
+from tests.sentence_values import values_in
 
 H100 = {"gpu": "h100"}
 ROOM = room_of(node("n0", labels=H100), node("n1", labels=H100), node("n2", gpu=0))
@@ -54,16 +55,14 @@ def test_required_affinity() -> None:
 def test_a_resource_that_nobody_has() -> None:
     text = "0/3 nodes are available: 3 Insufficient amd.com/gpu."
     unit = gang(2, {"amd.com/gpu": Decimal(1)}, ROOM, text=text)
-    assert (
-        told("no-matching-node", unit) == "2 pods ask for 1 amd.com/gpu each, and no node has any."
-    )
+    assert values_in(told("no-matching-node", unit)) == "2 1 amd.com/gpu"
 
 
 def test_a_resource_that_no_matching_node_has() -> None:
     room = room_of(node("n0"), node("n1", gpu=0, labels={"pool": "a"}))
-    assert told("no-matching-node", gang(1, asks(4), room, needs=selecting(pool="a"))) == (
-        "1 pod asks for 4 nvidia.com/gpu, and the only node that matches its node selector (pool=a) "
-        "has none."
+    assert (
+        values_in(told("no-matching-node", gang(1, asks(4), room, needs=selecting(pool="a"))))
+        == "1 4 nvidia.com/gpu pool=a"
     )
 
 
@@ -121,9 +120,7 @@ def test_a_blocked_shape_wins_over_one_that_waits() -> None:
         ("workers", 2, asks(4), Needs()),
     )
     finding = found("no-matching-node", unit)
-    assert finding.message == (
-        "1 pod of driver asks for a node with the label zone=moon, and none of the 2 nodes has it."
-    )
+    assert values_in(finding.message) == "1 zone=moon 2"
     assert values(finding, "nodes for workers") == ["2 of 2 could host one, 0 can now"]
     assert values(finding, "nodes for driver") == [
         "0 of 2 could host one, 0 can now; excluded: 2 node selector or required node affinity"
@@ -152,10 +149,7 @@ def test_by_zone_any_node_of_the_zone_will_do() -> None:
     there = replace(here, now=replace(here.now, matched_terms={zoned.pod_affinity: 1}))  # type: ignore[dict-item] # it has one
     same, other = replace(big("b"), labels={"zone": "x"}), replace(big("c"), labels={"zone": "y"})
     short = gang(2, asks(cpu="6"), room_of(there, same, other), needs=zoned, text=NEAR_TEXT)
-    assert told("insufficient-resources", short) == (
-        "2 pods need 12 CPUs, and 8 are free on the 2 usable nodes: only 1 of 2 fits; 1 more node "
-        "has another zone (pod affinity)."
-    )
+    assert values_in(told("insufficient-resources", short)) == "2 12 8 2 1 2 1"
     none = gang(2, asks(cpu="6"), room_of(here, same, other), needs=zoned, text=NEAR_TEXT)
     assert told("no-matching-node", none) == (
         "2 pods need the value of zone of a pod with app=cache (pod affinity), and no node that "

@@ -11,6 +11,7 @@ from gangboard.domain.verdict import UnitMemory
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_group, a_job, a_jobset, a_role, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, ran, unit_of
+from tests.sentence_values import values_in
 
 GANG: dict[str, Any] = {"gang_request": GangRequest("gang", 4)}
 
@@ -20,10 +21,7 @@ def test_silent_fall_back() -> None:
     unit = unit_of(job, *pods_of(job, 4, on="n0"))
     finding = found("not-ganged", unit)
     assert finding.health is Health.DEGRADED
-    assert finding.message == (
-        "Job train asks for a gang of 4, but 4 pods are scheduled one by one: no group was made "
-        "for them."
-    )
+    assert values_in(finding.message) == "4 4"
     assert first(unit) == "not-ganged"
 
 
@@ -95,9 +93,9 @@ def test_pods_that_bring_their_group_along_need_no_gate_of_jobs() -> None:
     (job,) = child_jobs(jobset, group_name="")
     facts = {"gang_api_version": "", "kubernetes": (1, 36)}
     unit = unit_of(jobset, job, *pods_of(job, 2, on="n0"), facts=facts)
-    assert found("not-ganged", unit).advice_texts == (
-        "Turn on the feature gates GenericWorkload and GangScheduling, serve "
-        "scheduling.k8s.io/v1alpha2 (--runtime-config), and re-create JobSet run.",
+    assert (
+        values_in(*found("not-ganged", unit).advice_texts)
+        == "scheduling.k8s.io/v1alpha2 runtime-config"
     )
 
 
@@ -132,10 +130,7 @@ def half_placed(request: GangRequest = OTHER, **fields: Any) -> Unit:
 def test_another_api_was_asked_and_the_stock_scheduler_places_one_by_one() -> None:
     finding = found("not-ganged", half_placed())
     assert finding.health is Health.DEGRADED
-    assert finding.message == (
-        "ClusterTrainingRuntime gang asks for a gang (coscheduling), but default-scheduler places "
-        "its pods one by one: 2 of 3."
-    )
+    assert values_in(finding.message) == "default-scheduler 2 3"
     assert finding.evidence[0].source == RUNTIME
 
 

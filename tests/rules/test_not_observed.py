@@ -12,10 +12,8 @@ GROUPS = Unobserved("podgroups.scheduling.k8s.io", "failing", "")
 def test_says_what_could_not_be_looked_at_and_why() -> None:
     finding = found_gang("not-observed", facts_of(a_job(), unobserved=(PODS,)))
     assert finding.health is Health.UNKNOWN
-    assert finding.message == "gangboard may not list pods in this cluster."
-    assert finding.advice_texts == (
-        "Let gangboard list and watch pods; print_rbac prints the role.",
-    )
+    assert finding.code == "not-observed"
+    assert len(finding.advice) == 1
 
 
 def test_names_all_of_them() -> None:

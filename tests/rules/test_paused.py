@@ -9,6 +9,7 @@ from gangboard.domain.objects import Controller
 from gangboard.domain.suspension import FieldWriter, RecordedSuspend
 from tests.domain_objects import a_job, a_jobset, a_pod, a_role, ago, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, unit_of
+from tests.sentence_values import values_in
 
 
 def test_parallelism_zero() -> None:
@@ -23,14 +24,14 @@ def test_parallelism_zero() -> None:
 
 def test_scaled_to_zero() -> None:
     unit = unit_of(a_jobset("run", a_role("workers", jobs=0)))
-    assert found("paused", unit).message == "JobSet run asks for no pods."
+    assert found("paused", unit).code == "paused"
     assert first(unit) == "paused"
 
 
 def test_a_job_of_its_own() -> None:
     unit = unit_of(a_job("train", parallelism=0, pods=0))
     finding = found("paused", unit)
-    assert finding.message == "Job train asks for no pods: parallelism is 0."
+    assert values_in(finding.message) == "0"
     assert finding.evidence[0].label == "spec.parallelism"
 
 

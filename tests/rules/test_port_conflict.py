@@ -8,6 +8,7 @@ from gangboard.domain.pod_constraints import HostPort
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
 from tests.rules.waiting import big, gang, room_of, told, with_port
+from tests.sentence_values import values_in
 
 SAYS = "0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports."
 
@@ -21,10 +22,7 @@ def test_others_hold_the_port() -> None:
     unit = gang(2, asks(cpu="1"), room_of(held("a"), big("b")), needs=with_port(8080), text=SAYS)
     finding = found("port-conflict", unit)
     assert finding.health is Health.WAITING
-    assert finding.message == (
-        "2 pods need host port 8080 each, and 1 of the 2 usable nodes takes one now: only 1 of 2 "
-        "fits."
-    )
+    assert values_in(finding.message) == "2 8080 1 2 1 2"
     assert first(unit) == "port-conflict"
 
 

@@ -5,6 +5,7 @@ from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_group, a_job, a_pod, placed
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, unit_of
+from tests.sentence_values import values_in
 
 
 def erring(message: str, priority: int | None = 1000) -> Unit:
@@ -18,16 +19,15 @@ def erring(message: str, priority: int | None = 1000) -> Unit:
 def test_both_numbers() -> None:
     finding = found("priority-mismatch", erring(texts.PRIORITIES))
     assert finding.health is Health.BLOCKED
-    assert finding.message == (
-        "The priority of group ring is 1000, and 2 pods are at 0: the scheduler wants them equal."
-    )
+    assert values_in(finding.message) == "1000 2 0"
     assert finding.evidence[0].value == texts.PRIORITIES
     assert first(erring(texts.PRIORITIES)) == "priority-mismatch"
 
 
 def test_the_text_alone() -> None:
-    assert found("priority-mismatch", erring(texts.PRIORITIES, priority=None)).message == (
-        "All pods of group ring need one priority, that of the group."
+    assert (
+        found("priority-mismatch", erring(texts.PRIORITIES, priority=None)).code
+        == "priority-mismatch"
     )
 
 

@@ -26,6 +26,7 @@ from tests.domain_objects import (
     pods_of,
 )
 from tests.rules.asking import ask_gang, first_gang, found_gang
+from tests.sentence_values import values_in
 
 
 def test_a_queue_holds_it() -> None:
@@ -149,9 +150,7 @@ def test_a_workload_that_has_no_condition_waits_its_turn_or_is_not_looked_at() -
     assert young.recheck_at == ago(-1)
     entry = an_entry(JOB, queue="lq", conditions=(), created_at=ago(120))
     late = suspended_job(entry)
-    assert late.message == (
-        "Queue lq has not admitted it yet: it is not its turn, or Kueue does not run."
-    )
+    assert late.code == "queue-evaluating"
     assert (late.recheck_at, late.advice_texts) == (None, ())
     assert Evidence("status.conditions", "none", entry.meta.ref) in late.evidence
     tried = a_condition("QuotaReserved", "False", reason="Pending")
@@ -265,10 +264,7 @@ def test_one_job_without_a_workload_blocks_those_that_wait_with_it() -> None:
     second = replace(two, suspended=True, queue="b")
     verdict = assess(facts_of(RUN, *queued(one, queue="a"), second, queue_visibility="served"))
     assert [one.health for one in verdict.findings] == [Health.BLOCKED]
-    assert verdict.finding.message == (
-        "Queue a has not admitted Job run-workers-0 yet. Queue b has not admitted Job "
-        "run-workers-1 yet: Kueue has made no Workload for it in over 2 min."
-    )
+    assert values_in(verdict.finding.message) == "run-workers-0 run-workers-1 2"
     assert [text.partition(":")[0] for text in verdict.finding.advice_texts] == [
         "Look whether Kueue runs and manages Job run-workers-1"
     ]
@@ -287,10 +283,7 @@ def test_a_job_with_a_queue_label_that_nobody_can_look_after() -> None:
     second = replace(two, suspended=True, queue="b")
     verdict = assess(facts_of(RUN, one, second, *pods_of(one, 2, on="n0"), queue_visibility=""))
     assert (verdict.finding.code, verdict.finding.health) == ("queue-evaluating", Health.UNKNOWN)
-    assert verdict.finding.message == (
-        "Job run-workers-1 carries the queue label b; whether it is admitted is not known: the "
-        "Workloads of Kueue cannot be read."
-    )
+    assert values_in(verdict.finding.message) == "run-workers-1"
 
 
 def test_what_no_queue_can_hold_was_suspended_by_somebody() -> None:

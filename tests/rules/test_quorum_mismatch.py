@@ -8,6 +8,7 @@ from gangboard.domain.owner import Asked
 from gangboard.domain.verdict import Verdict
 from tests.domain_objects import NOW, a_group, a_jobset, a_role, as_trainjob, child_jobs, pods_of
 from tests.gangs import assemble
+from tests.sentence_values import values_in
 
 FIELD = "spec.trainer.numNodes"
 
@@ -31,10 +32,7 @@ def test_it_may_start_with_fewer_and_is_told_beside_what_it_does() -> None:
     assert codes(verdict) == ["running", "quorum-mismatch"]
     aside = verdict.findings[1]
     assert aside.health is Health.RUNNING
-    assert aside.message == (
-        "TrainJob run asks for 3 pods (spec.trainer.numNodes), and PodGroup ring may start with 2 "
-        "of them."
-    )
+    assert values_in(aside.message) == "3 spec.trainer.numNodes 2"
     assert codes(judged(2, 3, ready=2))[1:] == ["quorum-mismatch"]
 
 

@@ -7,6 +7,7 @@ from gangboard.facts.unit import Unit
 from tests.domain_objects import Made, a_condition, a_group, a_job, a_pod, ago, placed
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, unit_of
+from tests.sentence_values import values_in
 
 LONG_AGO = a_condition("PodScheduled", since=ago(3000))
 
@@ -26,7 +27,7 @@ def growing(*last: Made, age: float = 30, quorum: int | None = 2) -> Unit:
 def test_the_rest_is_coming() -> None:
     finding = found("resizing", growing())
     assert finding.health is Health.STARTING
-    assert finding.message == "2 of 3 members run (quorum 2). 1 pod is not ready."
+    assert values_in(finding.message) == "2 3 2 1"
     assert finding.recheck_at == ago(-90)
     assert first(growing()) == "resizing"
 

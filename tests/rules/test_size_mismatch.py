@@ -7,6 +7,7 @@ from gangboard.domain.owner import Asked
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_jobset, a_role, as_trainjob, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, unit_of
+from tests.sentence_values import values_in
 
 FIELD = "spec.trainer.numNodes"
 
@@ -21,9 +22,7 @@ def test_fewer_than_asked_for() -> None:
     unit = running(Asked(3, FIELD))
     finding = found("size-mismatch", unit)
     assert finding.health is Health.DEGRADED
-    assert finding.message == (
-        "TrainJob run asks for 3 pods (spec.trainer.numNodes), and part node has 2."
-    )
+    assert values_in(finding.message) == "3 spec.trainer.numNodes 2"
     assert first(unit) == "size-mismatch"
 
 

@@ -9,8 +9,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.controlplane.nodes import cordon
-from tests.scenarios.making import Objects, all_of, gang, holders, loose, one_job, quorum, taint
-from tests.scenarios.scenario import POOL, Room, Scenario, Stage, Step
+from tests.scenarios.making import (
+    Objects,
+    all_of,
+    gang,
+    holders,
+    loose,
+    once_running,
+    one_job,
+    quorum,
+    taint,
+)
+from tests.scenarios.scenario import POOL, Played, Room, Scenario, Stage, Step
 from tests.scenarios.topology import RACK
 
 Where = Mapping[str, str]
@@ -22,12 +32,7 @@ DEADLINE_SECONDS = 1800
 
 def _after(first: Objects, running: int, then: Objects) -> dict[str, Any]:
     """Return the words of a scenario in which others run before the gang is made."""
-
-    def act(stage: Stage) -> None:
-        stage.wait_running(running)
-        stage.make(then(stage.namespace, {POOL: stage.pool}))
-
-    return {"objects": first, "act": act}
+    return {"objects": first, "act": once_running(running, then)}
 
 
 def _others(pods: int, **options: Any) -> Objects:
@@ -143,3 +148,5 @@ ADVISED_136 = (
         steps=(Step(lambda stage: stage.delete("holder-0"), *RUNS, (), {"ready": 2}),),
     ),
 )  # fmt: skip
+
+PLAYED: Played = {"k137": ADVISED, "k136": ADVISED_136}

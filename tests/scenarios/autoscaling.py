@@ -2,7 +2,7 @@
 
 They do what Karpenter does in its order (pkg/controllers/provisioning, nodeclaim/lifecycle): a claim,
 then `Nominated` of the pods, then conditions; what cannot be had is said of the claim, which is deleted.
-Where no NodeClaims are served, `contention` and `over_time` have the same with events alone.
+Where no NodeClaims are served, `scaling` has the same with events alone.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 import yaml
 
 from tests.controlplane.client import Client, Json, wait
-from tests.scenarios.contention import waiting_pods
 from tests.scenarios.making import loose, taint
-from tests.scenarios.scenario import Room, Scenario, Stage, Step, patiently
+from tests.scenarios.scaling import waiting_pods
+from tests.scenarios.scenario import Played, Room, Scenario, Stage, Step, patiently
 
 MANIFEST = Path(__file__).with_suffix(".yaml")
 API = "karpenter.sh/v1"
@@ -245,3 +245,5 @@ AUTOSCALING = (
         steps=(Step(_answer(_ACCEPTED, _NOT_FOUND, _FAILED), *NOWHERE),),
     ),
 )  # fmt: skip
+
+PLAYED: Played = {"plain": AUTOSCALING}

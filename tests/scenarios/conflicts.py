@@ -17,7 +17,7 @@ from tests.controlplane.client import ApiError, Json
 from tests.controlplane.objects import JOBSET, JobOptions, jobset
 from tests.scenarios.holds import hold_one, three_jobs
 from tests.scenarios.making import loose
-from tests.scenarios.scenario import PATIENCE, Scenario, Stage, Step
+from tests.scenarios.scenario import PATIENCE, Played, Scenario, Stage, Step
 
 CONFLICT = "controller-conflict"
 CHILD = ("batch/v1", "Job", "train-workers-0")
@@ -136,7 +136,7 @@ def _hold_and_insist(stage: Stage) -> None:
     Insistent("day-starter", ("batch/v1", "Job", "trio-w-1"), suspended=False).begin(stage)
 
 
-def conflicts_137() -> tuple[Scenario, ...]:
+def _conflicts_137() -> tuple[Scenario, ...]:
     """Return those of 1.37, where Holds are in force."""
     night_saver = Insistent("night-saver", CHILD, suspended=True)
     return (
@@ -162,7 +162,7 @@ def conflicts_137() -> tuple[Scenario, ...]:
     )  # fmt: skip
 
 
-def conflicts_136() -> tuple[Scenario, ...]:
+def _conflicts_136() -> tuple[Scenario, ...]:
     """Return those of 1.36."""
     train = (JOBSET, "JobSet", "train")
     night_saver = Insistent("night-saver", train, suspended=True, pause=2.0)
@@ -183,3 +183,6 @@ def conflicts_136() -> tuple[Scenario, ...]:
             act=_by_hand, twin="two-operators",
         ),
     )  # fmt: skip
+
+
+PLAYED: Played = {"k137": _conflicts_137(), "k136": _conflicts_136()}

@@ -1,4 +1,4 @@
-"""Scenarios of gangs in each other's way: preemption, mutual deadlock; and of nodes on their way."""
+"""Scenarios of gangs that take the room of others by their priority."""
 
 from __future__ import annotations
 
@@ -6,9 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.controlplane.client import Json
-from tests.controlplane.objects import JobOptions, jobset, priority_class
-from tests.scenarios.making import Objects, all_of, gang, holders, loose, one_job, quorum
-from tests.scenarios.scenario import POOL, WHEN_TOLD, Room, Scenario, Stage, Step, patiently
+from tests.controlplane.nodes import cordon
+from tests.controlplane.objects import priority_class
+from tests.scenarios.making import (
+    Objects,
+    all_of,
+    gang,
+    holders,
+    loose,
+    once_running,
+    one_job,
+    quorum,
+)
+from tests.scenarios.scenario import POOL, Played, Scenario, Stage, Step
 
 Where = Mapping[str, str]
 
@@ -38,12 +48,15 @@ def _urgent_gang(name: str, count: int, **options: Any) -> Objects:
 _SLOW: dict[str, Any] = {"cpu": "6", "linger": "10m"}
 
 PREEMPTING = (
+    # Two pods of 6 CPU on two nodes of 8 must go for 2 x 5 of a higher priority, and take 90 s for it.
     Scenario(
         "preempting-gang", "Job", "run", "preempting", "waiting",
-        all_of(holders([0, 1], **_SLOW), _urgent_gang("run", 2, gang="all", cpu="6")),
-        says=("2",), members={"scheduled": 0}, nodes=2, twin="preempting-none",
+        one_job("small", 2, indexed=False, cpu="6", linger="90s"), nodes=2,
+        act=once_running(2, _urgent_gang("run", 2, gang="all", cpu="5")), says=("2", "small"),
+        members={"desired": 2, "quorum": 2, "scheduled": 0},
+        steps=(Step(lambda stage: None, "running", "running"),), twin="preempting-none",
     ),
-    # The same with a class that never preempts: it waits in spite of its priority.
+    # Pods that take longer to go, and a class that never preempts: it waits in spite of its priority.
     Scenario(
         "preempting-polite", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0, 1], **_SLOW), _polite),
@@ -106,6 +119,17 @@ def _withdraw(stage: Stage) -> None:
     stage.client.delete("batch/v1", "Job", "usurper", stage.namespace)
 
 
+def _push_out(stage: Stage) -> None:
+    """Let a gang of a higher priority take all nodes once gangboard has seen `run`."""
+    stage.wait_seen()
+    _push_aside(stage)
+
+
+def _withdraw_and_uncordon(stage: Stage) -> None:
+    _withdraw(stage)
+    stage.uncordon()
+
+
 def _push_aside_pods(stage: Stage) -> None:
     """Let pods of a higher priority, each scheduled for itself, take all nodes."""
     where = {POOL: stage.pool}
@@ -128,13 +152,28 @@ PREEMPTED_PODS = (
     ),
 )  # fmt: skip
 PREEMPTED = (
+    # With one node cordoned even the empty other one has room for one of the two only: then it does not
+    # help to wait for `usurper`.
     Scenario(
         "preempted-gang", "Job", "run", "running", "running", gang(2, cpu="6"),
         members={"ready": 2}, nodes=2, twin="preempting-gang",
         steps=(
-            Step(_push_aside, "preempted", "waiting", ("usurper",), {"scheduled": 0}),
-            Step(_withdraw, "running", "running", (), {"ready": 2}),
+            Step(
+                _push_aside, "preempted", "waiting", ("usurper",),
+                {"desired": 2, "quorum": 2, "scheduled": 0},
+            ),
+            Step(
+                lambda stage: cordon(stage.client, stage.node("1")),
+                "exceeds-capacity", "blocked", ("1 of 2", "CPU"),
+            ),
+            Step(_withdraw_and_uncordon, "running", "running", (), {"ready": 2}),
         ),
+    ),
+    # Nobody makes bare pods anew: the group has 0 of 2.
+    Scenario(
+        "preempted-gang-for-good", "PodGroup", "run", "below-quorum", "blocked", quorum(2, 2, cpu="5"),
+        nodes=2, act=_push_out, says=("0 of 2",), members={"quorum": 2, "created": 0},
+        twin="preempted-gang",
     ),
 )  # fmt: skip
 
@@ -161,101 +200,8 @@ PREEMPTED_136 = (
 )  # fmt: skip
 
 
-def _crossed(ns: str, where: Where) -> list[Json]:
-    """Two JobSets of two Jobs, each to begin on the node that the other's second Job needs."""
-    left: JobOptions = {"node_selector": {**where, "side": "left"}, "cpu": "6"}
-    right: JobOptions = {"node_selector": {**where, "side": "right"}, "cpu": "6"}
-    ready = {"a": "Ready"}
-    return [
-        _jobset("one", ns, {**left, "start_after": WHEN_TOLD}, {**right, "depends_on": ready}),
-        _jobset("two", ns, {**right, "start_after": WHEN_TOLD}, {**left, "depends_on": ready}),
-    ]
-
-
-def _start_both(stage: Stage) -> None:
-    """Let their first Jobs run when each has its node: whose second one came earlier had both."""
-    stage.start(2)
-
-
-def _jobset(name: str, ns: str, first: JobOptions, second: JobOptions) -> Json:
-    return jobset(name, ns, jobs={"a": first, "b": second})
-
-
-def _half_alone(ns: str, where: Where) -> list[Json]:
-    """The first of them alone: what it needs is taken by a pod that needs nothing of it."""
-    return [*holders([1], cpu="6")(ns, where), *_crossed(ns, where)[:1]]
-
-
-SIDES = (Room(labels={"side": "left"}), Room(labels={"side": "right"}))
-DEADLOCK = (
-    Scenario(
-        "crossed-one", "JobSet", "one", "mutual-deadlock", "blocked", _crossed,
-        says=("two",), members={"desired": 2, "scheduled": 1}, rooms=SIDES, act=_start_both,
-        twin="half-alone",
-    ),
-    Scenario(
-        "crossed-two", "JobSet", "two", "mutual-deadlock", "blocked", _crossed,
-        says=("one",), members={"desired": 2, "scheduled": 1}, rooms=SIDES, act=_start_both,
-        twin="half-alone",
-    ),
-    Scenario(
-        "half-alone", "JobSet", "one", "partly-placed", "degraded", _half_alone,
-        members={"desired": 2, "scheduled": 1}, rooms=SIDES,
-        act=lambda stage: stage.start(1), twin="crossed-one",
-    ),
-)  # fmt: skip
-
-
-def waiting_pods(stage: Stage) -> list[Json]:
-    """Return the pods that the scheduler has refused."""
-
-    def look() -> list[Json] | None:
-        found = [
-            pod
-            for pod in stage.pods()
-            for condition in pod.get("status", {}).get("conditions") or ()
-            if condition["type"] == "PodScheduled" and condition["status"] == "False"
-        ]
-        return found or None
-
-    return patiently(look, f"a refused pod in {stage.namespace}")
-
-
-def scale_up(stage: Stage) -> None:
-    """Say what cluster-autoscaler says (core/scaleup/orchestrator: TriggeredScaleUp)."""
-    text = "pod triggered scale-up: [{gpu-pool 2->4 (max: 8)}]"
-    for pod in waiting_pods(stage):
-        stage.tell(pod, "TriggeredScaleUp", text, "cluster-autoscaler")
-
-
-def nominate_claim(stage: Stage) -> None:
-    """Say what Karpenter says (provisioning/scheduling/events: Nominated)."""
-    for pod in waiting_pods(stage):
-        stage.tell(pod, "Nominated", "Pod should schedule on: nodeclaim/large-7x2kq", "karpenter")
-
-
-def no_scale_up(stage: Stage) -> None:
-    """Say what cluster-autoscaler says when no node group of it would do."""
-    text = "pod didn't trigger scale-up: 1 max node group size reached"
-    for pod in waiting_pods(stage):
-        stage.tell(pod, "NotTriggerScaleUp", text, "cluster-autoscaler")
-
-
-SCALING = (
-    Scenario(
-        "scaled-up", "Job", "run", "waiting-for-nodes", "waiting", gang(4, cpu="6"),
-        says=("cluster-autoscaler",), members={"scheduled": 0}, nodes=2, act=scale_up,
-        twin="not-scaled-up",
-    ),
-    Scenario(
-        "claim-nominated", "Job", "run", "waiting-for-nodes", "waiting", gang(2, cpu="12"),
-        says=("Karpenter",), members={"scheduled": 0}, nodes=2, act=nominate_claim,
-        twin="not-scaled-up",
-    ),
-    Scenario(
-        "not-scaled-up", "Job", "run", "exceeds-capacity", "blocked", gang(4, cpu="6"),
-        says=("CPU",), members={"scheduled": 0}, nodes=2, act=no_scale_up, twin="scaled-up",
-    ),
-)  # fmt: skip
-
-CONTENTION = (*PREEMPTING, *PREEMPTING_PODS, *PREEMPTED_PODS, *DEADLOCK, *SCALING)
+PLAYED: Played = {
+    "k137": (*PREEMPTING, *PREEMPTING_PODS, *PREEMPTED_PODS, *PREEMPTED),
+    "k136": (*PREEMPTING_136, *PREEMPTED_136),
+    "plain": (*PREEMPTING_PODS, *PREEMPTED_PODS),
+}

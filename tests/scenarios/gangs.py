@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tests.controlplane.client import Json
-from tests.controlplane.nodes import cordon, silence_node
 from tests.controlplane.objects import job, jobset, pod, podgroup, priority_class
-from tests.scenarios.scenario import POOL, WHEN_TOLD, Scenario, Stage
+from tests.scenarios.making import bare, one_job
+from tests.scenarios.scenario import POOL, WHEN_TOLD, Played, Room, Scenario, Stage, Step
 
 Where = Mapping[str, str]
-VERSION = {"1.37": "v1beta1", "1.36": "v1alpha2"}
 
 
 def _members(ns: str, where: Where, count: int, group: str, **options: object) -> list[Json]:
@@ -31,40 +30,6 @@ def _short_of_gpus(ns: str, where: Where) -> list[Json]:
 def _no_such_node(ns: str, where: Where) -> list[Json]:
     selector = {**where, "zone": "moon"}
     return [job("lunar", ns, parallelism=3, gang="all", node_selector=selector)]
-
-
-def _lose_one(stage: Stage) -> None:
-    """Cordon the node of one member and delete it: its replacement has nowhere to go."""
-    victim = stage.wait_running(3)[0]
-    stage.wait_seen()
-    cordon(stage.client, victim["spec"]["nodeName"])
-    stage.delete_pod(victim)
-
-
-def _lost(ns: str, where: Where) -> list[Json]:
-    return [job("bereft", ns, parallelism=3, gang="all", cpu="6", node_selector=where)]
-
-
-def _silence_one(stage: Stage) -> None:
-    victim = stage.wait_running(3)[0]
-    stage.wait_seen()
-    silence_node(stage.client, victim["spec"]["nodeName"])
-
-
-def _finish_one_lose_one(stage: Stage) -> None:
-    """One member finishes its work; then another dies and its replacement must wait forever."""
-    first, second = stage.wait_running(3)[:2]
-    stage.script(first, complete_after="1s")
-    stage.client.wait_for(
-        "v1",
-        "Pod",
-        first["metadata"]["name"],
-        stage.namespace,
-        until=lambda found: found["status"]["phase"] == "Succeeded",
-    )
-    # A scheduler that has not heard of the first yet counts it, and places the replacement of the second.
-    stage.wait_scheduler()
-    stage.delete_pod(second)
 
 
 def _quorum_of(version: str) -> tuple[Scenario, ...]:
@@ -194,12 +159,14 @@ def _quorum_of(version: str) -> tuple[Scenario, ...]:
         ),
         Scenario(
             "mixed-schedulers", "PodGroup", "mixed", "mixed-schedulers", "blocked", mixed,
-            says=("default-scheduler", "second-scheduler"), nodes=1, twin="not-attempted-gang",
+            says=("default-scheduler", "second-scheduler"), members={"scheduled": 0}, nodes=1,
+            twin="not-attempted-gang",
         ),
         *of_basic_groups,
         Scenario(
             "not-attempted-gang", "PodGroup", "forgotten", "not-attempted", "blocked", nobody,
-            says=("retired-scheduler", "2"), nodes=1, twin="mixed-schedulers",
+            says=("retired-scheduler", "2"), members={"created": 2, "scheduled": 0}, nodes=1,
+            twin="mixed-schedulers",
         ),
         Scenario(
             "below-size", "PodGroup", "partial", "below-size", "degraded", below_size,
@@ -239,21 +206,6 @@ GANG_JOBS = (
         says=("2 of 4",), members={"desired": 4, "quorum": None, "created": 4, "scheduled": 2},
         nodes=2, twin="below-size",
     ),
-    Scenario(
-        "lost-members", "Job", "bereft", "lost-members", "degraded", _lost,
-        says=("2 of 3",), members={"desired": 3, "quorum": 3, "ready": 2}, nodes=3, act=_lose_one,
-        twin="quorum-lost",
-    ),
-    Scenario(
-        "quorum-lost", "Job", "bereft", "quorum-lost", "blocked", _lost,
-        says=("1", "3"), members={"desired": 3, "quorum": 3, "succeeded": 1}, nodes=3,
-        act=_finish_one_lose_one, twin="lost-members",
-    ),
-    Scenario(
-        "node-lost", "Job", "bereft", "node-lost", "degraded", _lost,
-        says=("node-lost-",), members={"desired": 3, "quorum": 3}, nodes=3, act=_silence_one,
-        twin="lost-members",
-    ),
 )  # fmt: skip
 
 
@@ -274,6 +226,12 @@ def _two_minds(ns: str, where: Where, size: int = 2) -> list[Json]:
         *_members(ns, where, size - 1, "minds"),
         pod("m-calm", ns, pod_group="minds", priority_class=f"{ns}-calm", node_selector=where),
     ]
+
+
+def _one_urgent(ns: str, where: Where) -> list[Json]:
+    """Return a gang of three bare pods, the last of which has a higher priority."""
+    urgent = f"{ns}-urgent"
+    return [priority_class(urgent, 70), *bare(3, {}, {}, {"priority_class": urgent})(ns, where)]
 
 
 def _grow(stage: Stage) -> None:
@@ -301,12 +259,26 @@ ON_137 = (
     ),
     Scenario(
         "one-of-four-calm", "PodGroup", "minds", "scheduler-error", "blocked",
-        lambda ns, where: _two_minds(ns, where, 4), says=("preemption policy",),
+        lambda ns, where: _two_minds(ns, where, 4), says=("preemption policy", "Never"),
         members={"quorum": 4, "scheduled": 0}, nodes=2, twin="priority-mismatch",
     ),
     Scenario(
         "priority-mismatch", "PodGroup", "ranked", "priority-mismatch", "blocked",
         _priority_mismatch, says=("1000",), nodes=1, twin="at-quorum",
+    ),
+    # The group and two pods have priority 0, the last pod has 70.
+    Scenario(
+        "one-urgent-pod", "PodGroup", "run", "priority-mismatch", "blocked",
+        _one_urgent, nodes=1, says=("70",), members={"scheduled": 0},
+        twin="one-of-four-calm",
+    ),
+    # 4 x 3 CPU, quorum 2: the node of 8 takes two, that of 3 takes one, 3 of 4 run.
+    Scenario(
+        "one-seat-short", "Job", "run", "below-size", "degraded",
+        one_job("run", 4, gang=2, cpu="3"), rooms=(Room(cpu="8"), Room(cpu="3")), says=("3 of 4",),
+        members={"desired": 4, "quorum": 2, "scheduled": 3},
+        steps=(Step(lambda stage: stage.add_nodes(Room(cpu="3")), "running", "running"),),
+        twin="short-of-gpus",
     ),
     Scenario(
         "resizing", "Job", "elastic", "resizing", "starting", _slow_job,
@@ -335,6 +307,8 @@ LIMITED = (
 """What somebody is told who may not look at PodGroups: of a gang that runs, and of one that cannot."""
 
 
-def scenarios_of(minor: str) -> tuple[Scenario, ...]:
-    """Return the gang scenarios that a minor with gang scheduling can show."""
-    return (*GANG_JOBS, *_quorum_of(VERSION[minor]), *(ON_137 if minor == "1.37" else ()))
+PLAYED: Played = {
+    "k137": (*GANG_JOBS, *_quorum_of("v1beta1"), *ON_137),
+    "k136": (*GANG_JOBS, *_quorum_of("v1alpha2")),
+    "limited": LIMITED,
+}

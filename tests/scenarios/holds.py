@@ -12,7 +12,7 @@ import yaml
 
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.objects import jobset
-from tests.scenarios.scenario import Scenario, Stage, patiently
+from tests.scenarios.scenario import Played, Scenario, Stage, patiently
 
 MANIFEST = Path(__file__).with_name("hold.yaml")
 
@@ -60,3 +60,5 @@ HOLDS = (
         act=hold_one, twin="whole",
     ),
 )  # fmt: skip
+
+PLAYED: Played = {"k137": HOLDS}

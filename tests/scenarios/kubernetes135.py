@@ -6,58 +6,61 @@ node and keep it without being bound; nobody writes a condition on them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tests.controlplane.client import Json
-from tests.controlplane.objects import job, pod, workload
-from tests.scenarios.making import Objects, all_of, apart, device, holders, loose, port, taint
+from tests.controlplane.nodes import cordon
+from tests.controlplane.objects import pod, workload
+from tests.scenarios.making import (
+    Objects,
+    all_of,
+    apart,
+    container,
+    daemons,
+    device,
+    holders,
+    loose,
+    once_running,
+    one_job,
+    port,
+    taint,
+)
 from tests.scenarios.plain import dropped
-from tests.scenarios.scenario import POOL, Room, Scenario, Stage, Step, patiently
+from tests.scenarios.scenario import POOL, Played, Room, Scenario, Stage, Step, is_ready, patiently
 
 Where = Mapping[str, str]
+_VERSION = "v1alpha1"
+_API = f"scheduling.k8s.io/{_VERSION}"
+_JOB_NAME = "batch.kubernetes.io/job-name"
+
+
+def _plan(entry: str, quorum: int, name: str = "plan") -> Objects:
+    """Return a Workload with one entry."""
+    return lambda ns, where: [workload(name, ns, templates={entry: quorum}, version=_VERSION)]
+
+
+def _job(name: str, count: int, group: tuple[str, str], **options: Any) -> Objects:
+    """Return a Job whose pods name a Workload and an entry in it."""
+    return one_job(name, count, pod_group=group, **options)
 
 
 def _gang(count: int, *, least: int | None = None, **options: Any) -> Objects:
     """Return a Job `run` whose pods are one group of the Workload `plan`."""
-    selector = options.pop("node_selector", {})
-
-    def make(ns: str, where: Where) -> list[Json]:
-        quorum = count if least is None else least
-        run = job(
-            "run",
-            ns,
-            parallelism=count,
-            pod_group=("plan", "all"),
-            node_selector={**where, **selector},
-            **options,
-        )
-        return [workload("plan", ns, templates={"all": quorum}, version="v1alpha1"), run]
-
-    return make
+    quorum = count if least is None else least
+    return all_of(_plan("all", quorum), _job("run", count, ("plan", "all"), **options))
 
 
 def _bare(count: int, *, least: int, **options: Any) -> Objects:
     """Return the same group of bare pods: its Workload is all that they have in common."""
 
     def make(ns: str, where: Where) -> list[Json]:
-        plan = workload("plan", ns, templates={"all": least}, version="v1alpha1")
-        pods = [
+        return [
             pod(f"m-{index}", ns, pod_group=("plan", "all"), node_selector=where, **options)
             for index in range(count)
         ]
-        return [plan, *pods]
 
-    return make
-
-
-def _without_plan(ns: str, where: Where) -> list[Json]:
-    return [*_gang(2)(ns, where)][1:]
-
-
-def _other_entry(ns: str, where: Where) -> list[Json]:
-    run = _gang(2)(ns, where)[1]
-    return [workload("plan", ns, templates={"others": 2}, version="v1alpha1"), run]
+    return all_of(_plan("all", least), make)
 
 
 def _after_the_gang(stage: Stage) -> None:
@@ -83,6 +86,81 @@ def _uncordon(stage: Stage) -> None:
     stage.uncordon()
 
 
+def _plan_without_workers(stage: Stage) -> None:
+    stage.make(_plan("all", 3)(stage.namespace, {}))
+
+
+def _plan_with_workers(stage: Stage) -> None:
+    """Entries cannot be added: the Workload goes and comes again."""
+    stage.client.delete(_API, "Workload", "plan", stage.namespace)
+    stage.client.wait_gone(_API, "Workload", "plan", stage.namespace)
+    stage.make(_plan("workers", 3)(stage.namespace, {}))
+
+
+def _finish(stage: Stage) -> None:
+    """Let the pod on the second node come to its end."""
+    stage.script({"metadata": {"name": "holder-1"}}, complete_after="1s")
+
+
+def _lose_two(stage: Stage) -> None:
+    """Cordon the only node and lose two of its members."""
+    cordon(stage.client, stage.node("0"))
+    for member in [member for member in stage.pods() if is_ready(member)][:2]:
+        stage.delete_pod(member)
+
+
+# The neighbour has 3 x 6 CPU on two nodes of 8: two of its pods fit and wait at the gate for the third.
+_RUN = _job("run", 2, ("plan", "all"), cpu="4")
+
+
+def _neighbour(count: int) -> Objects:
+    """Return a Job `big` of that many pods, of which 3 are needed, and the Workload of `run`."""
+    return all_of(
+        _plan("all", 3, "grand"), _plan("all", 2), _job("big", count, ("grand", "all"), cpu="6")
+    )
+
+
+def _at_gate(stage: Stage) -> bool:
+    """Whether two pods of the neighbour hold room at the gate."""
+    found = stage.pods(**{_JOB_NAME: "big"})
+    return sum("nominatedNodeName" in pod["status"] for pod in found) == 2
+
+
+def _there(stage: Stage) -> bool:
+    """Whether both pods of the neighbour exist."""
+    return len(stage.pods(**{_JOB_NAME: "big"})) == 2
+
+
+def _fpga(count: int) -> Objects:
+    """Return a gang of 2 that says only limits, and tolerates its nodes' taint for new pods alone."""
+    limits = {"cpu": "1500m", "example.com/fpga": str(count)}
+    tolerated = {"key": "quarantine", "operator": "Exists", "effect": "NoSchedule"}
+    return _gang(
+        2, spec={"containers": [container(resources={"limits": limits})]}, tolerations=[tolerated]
+    )
+
+
+_QUARANTINED = Room(
+    extra={"example.com/fpga": "2"}, taints=[{"key": "quarantine", "effect": "NoExecute"}]
+)
+_EXPORTERS = all_of(daemons(spec=port(9100)), _plan("all", 2))
+
+
+def _after_exporters(**options: Any) -> Callable[[Stage], None]:
+    """Return the act that makes `run`, which listens on the same port, when each node has its exporter."""
+    return once_running(2, _job("run", 2, ("plan", "all"), spec=port(9100), **options))
+
+
+def _then(make: Objects, ready: Callable[[Stage], object]) -> Callable[[Stage], None]:
+    """Return an act that makes these objects once it is time for them."""
+
+    def act(stage: Stage) -> None:
+        patiently(lambda: ready(stage), f"the others in {stage.namespace}")
+        stage.make(make(stage.namespace, {POOL: stage.pool}))
+
+    return act
+
+
 RUNS = "running", "running"
 KUBERNETES_135 = (
     # Two members keep their nodes by nomination, the third has none; what they keep is theirs.
@@ -99,7 +177,41 @@ KUBERNETES_135 = (
     ),
     Scenario(
         "gate-too-small", "Job", "run", "exceeds-capacity", "blocked", _gang(3, cpu="6"),
-        says=("18", "16", "CPU"), members={"scheduled": 0}, nodes=2, twin="gate-and-room",
+        says=("18", "16", "CPU", "2 of 3"),
+        members={"desired": 3, "quorum": 3, "created": 3, "scheduled": 0}, nodes=2,
+        twin="gate-and-room",
+    ),
+    # 4 x 3 CPU. Free: 8 (two) and 8 - 4 = 4 (one) = 12 for 12, and 3 of 4 fit: they wait at the gate and
+    # hold room that is their own, not taken from them. When the holder has finished all 4 go.
+    Scenario(
+        "gate-scattered", "Job", "run", "fragmented", "waiting",
+        all_of(holders([1], cpu="4"), _gang(4, cpu="3")), ("CPU", "3 of 4"),
+        {"desired": 4, "quorum": 4, "created": 4, "scheduled": 0, "ready": 0},
+        nodes=2, twin="gate-too-small",
+        steps=(Step(_finish, "running", "running", (), {"scheduled": 4, "ready": 4}),),
+    ),
+    # 4 x 3 CPU on a node of 11.5, and 2 of 4 are enough: 3 run. Then the node is cordoned and two die: 1 runs,
+    # fewer than 2, and the others have no node.
+    Scenario(
+        "gate-elastic", "Job", "run", "below-size", "degraded",
+        _gang(4, least=2, cpu="3"), ("3 of 4",),
+        {"desired": 4, "quorum": 2, "created": 4, "scheduled": 3, "ready": 3},
+        nodes=1, cpu="11500m", twin="gate-too-small",
+        steps=(Step(_lose_two, "lost-members", "degraded", ("gate-elastic-0",),
+                    {"quorum": 2, "scheduled": 1, "ready": 1}),),
+    ),
+    # Nothing runs on the nodes, but two pods of `big` wait at the gate and hold 6 of 8 on each: free
+    # 2 + 2 = 4 for 2 x 4 = 8, none fits. Without them both would. `run` itself holds nothing.
+    Scenario(
+        "neighbour-at-gate", "Job", "run", "insufficient-resources", "waiting",
+        _neighbour(3), ("CPU",), {"desired": 2, "quorum": 2, "created": 2, "scheduled": 0},
+        nodes=2, act=_then(_RUN, _at_gate), twin="neighbour-too-few",
+    ),
+    # `big` has 2 pods and needs 3: nobody tries them, they hold nothing, and 2 x 4 on 16 runs.
+    Scenario(
+        "neighbour-too-few", "Job", "run", "running", "running",
+        _neighbour(2), (), {"desired": 2, "quorum": 2, "scheduled": 2, "ready": 2},
+        nodes=2, act=_then(_RUN, _there), twin="neighbour-at-gate",
     ),
     # Both nodes look empty: their room is kept for a gang that waits.
     Scenario(
@@ -134,6 +246,19 @@ KUBERNETES_135 = (
         says=("3", "team=vision"), members={"scheduled": 0},
         rooms=(Room(taints=[taint("team", "vision")]),) * 3, twin="all-cordoned",
     ),
+    # Node 2 has no fpga. Nodes 0 and 1 have 2 each, which is enough, and a NoExecute taint: tolerated is
+    # NoSchedule only.
+    Scenario(
+        "fpga-quarantined", "Job", "run", "untolerated-taint", "blocked",
+        _fpga(2), ("quarantine",), {"created": 2, "scheduled": 0},
+        rooms=(_QUARANTINED, _QUARANTINED, Room()), twin="fpga-too-many",
+    ),
+    # 4 a member where a node has 2: no taint needs to go, no node can ever host one.
+    Scenario(
+        "fpga-too-many", "Job", "run", "no-matching-node", "blocked",
+        _fpga(4), ("example.com/fpga", "4"), {"created": 2, "scheduled": 0},
+        rooms=(_QUARANTINED, _QUARANTINED, Room()), twin="fpga-quarantined",
+    ),
     Scenario(
         "all-cordoned", "Job", "run", "nodes-unschedulable", "blocked", _gang(3),
         says=("3",), members={"scheduled": 0}, rooms=(Room(unschedulable=True),) * 3,
@@ -147,6 +272,18 @@ KUBERNETES_135 = (
         "port-taken", "Job", "run", "port-conflict", "waiting",
         all_of(holders([0], spec=port(7077)), _gang(2, spec=port(7077))),
         says=("2", "7077"), members={"scheduled": 0}, nodes=2, twin="too-far-apart",
+    ),
+    # A DaemonSet holds port 9100 on every node, and it stays: that never goes by itself.
+    Scenario(
+        "exporter-port", "Job", "run", "port-conflict", "blocked",
+        _EXPORTERS, ("9100",), {"desired": 2, "created": 2, "scheduled": 0},
+        nodes=2, act=_after_exporters(), twin="exporter-gated",
+    ),
+    # The same behind a gate: nobody has looked at ports yet.
+    Scenario(
+        "exporter-gated", "Job", "run", "scheduling-gated", "waiting",
+        _EXPORTERS, ("example.com/budget",), {"desired": 2, "created": 2, "scheduled": 0},
+        nodes=2, act=_after_exporters(gates=["example.com/budget"]), twin="exporter-port",
     ),
     # Pods that name no group are placed one by one.
     Scenario(
@@ -164,13 +301,22 @@ KUBERNETES_135 = (
         "enough", "Workload", "plan", *RUNS, _bare(3, least=3),
         members={"quorum": 3, "ready": 3}, nodes=1, twin="too-few",
     ),
+    # First there is no Workload `plan`. Then there is one without the entry `workers` that the pods
+    # name. Then the right one: 3 x 1 CPU on 8.
     Scenario(
-        "no-plan", "Job", "run", "podgroup-missing", "blocked", _without_plan,
-        says=("plan",), members={"scheduled": 0}, nodes=1, twin="enough",
+        "plan-in-three-acts", "Job", "run", "podgroup-missing", "blocked",
+        _job("run", 3, ("plan", "workers")), ("plan",), {"desired": 3, "created": 3, "scheduled": 0},
+        nodes=1, twin="plan-too-ambitious",
+        steps=(Step(_plan_without_workers, "podgroup-missing", "blocked", ("plan", "workers"),
+                    {"created": 3, "scheduled": 0}),
+               Step(_plan_with_workers, "running", "running", (), {"quorum": 3, "ready": 3})),
     ),
+    # The entry wants 4, the Job makes 3. They are gated too, but opening the gates would not start it.
     Scenario(
-        "no-entry", "Job", "run", "podgroup-missing", "blocked", _other_entry,
-        says=("plan", "all"), members={"scheduled": 0}, nodes=1, twin="enough",
+        "plan-too-ambitious", "Job", "run", "below-quorum", "blocked",
+        all_of(_plan("workers", 4), _job("run", 3, ("plan", "workers"), gates=["example.com/budget"])),
+        ("3 of 4",), {"desired": 3, "quorum": 4, "created": 3, "scheduled": 0},
+        nodes=1, twin="plan-in-three-acts",
     ),
     # The field by which pods of 1.36 and later name their group is unknown here, and dropped.
     Scenario(
@@ -178,3 +324,5 @@ KUBERNETES_135 = (
         says=("pg",), members={"desired": 2, "quorum": None, "ready": 2}, nodes=1, twin="enough",
     ),
 )  # fmt: skip
+
+PLAYED: Played = {"k135": KUBERNETES_135}

@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from tests.controlplane.client import Json
 from tests.controlplane.objects import JOBSET, JobOptions, job, jobset, pod
 from tests.scenarios.making import loose, one_job
-from tests.scenarios.scenario import WHEN_TOLD, Scenario, Stage, Step
+from tests.scenarios.scenario import WHEN_TOLD, Played, Scenario, Stage, Step
 
 Where = Mapping[str, str]
 KEEP = "example.com/keep"
+ROLE = "jobset.sigs.k8s.io/replicatedjob-name"
+TIER = "example.com/tier"
+IN_ORDER = {"startupPolicy": {"startupPolicyOrder": "InOrder"}}
 
 
 def _suspended(ns: str, where: Where) -> list[Json]:
@@ -46,6 +49,19 @@ def _in_order(ns: str, where: Where) -> list[Json]:
             },
         )
     ]
+
+
+def _complete_prepare(stage: Stage) -> None:
+    (found,) = stage.pods(**{ROLE: "prepare"})
+    stage.script(found, complete_after="1s")
+
+
+def _driver_lost(ns: str, where: Where) -> list[Json]:
+    """Return a JobSet in order whose driver asks for a label that no node has."""
+    driver: JobOptions = {"node_selector": {**where, TIER: "head"}}
+    workers: JobOptions = {"pods": 2, "node_selector": where}
+    jobs = {"driver": driver, "workers": workers}
+    return [jobset("run", ns, jobs=jobs, jobset_spec=IN_ORDER)]
 
 
 def _done(ns: str, where: Where) -> list[Json]:
@@ -112,6 +128,12 @@ LIFECYCLE = (
         "in-order", "JobSet", "run", "dependency-waiting", "waiting", _in_order,
         says=("train", "prepare"), members={"desired": 3, "created": 1, "ready": 1}, nodes=1,
         twin="jobset-done",
+        steps=(
+            Step(
+                _complete_prepare, "running", "running",
+                members={"desired": 3, "succeeded": 1, "ready": 2},
+            ),
+        ),
     ),
     Scenario(
         "jobset-done", "JobSet", "run", "succeeded", "succeeded", _done,
@@ -155,3 +177,16 @@ LIFECYCLE = (
         says=("run", "parallelism", "0"), nodes=1, act=_scale_to_zero, twin="job-failed",
     ),
 )  # fmt: skip
+
+DRIVER_LOST = (
+    # In order: the workers come when the driver is ready. The driver wants a label that no node has,
+    # so the workers are not even made. The driver is the cause.
+    Scenario(
+        "driver-lost", "JobSet", "run", "no-matching-node", "blocked",
+        _driver_lost,
+        nodes=2, says=("driver", TIER), members={"desired": 3, "created": 1, "scheduled": 0},
+        twin="in-order",
+    ),
+)  # fmt: skip
+
+PLAYED: Played = {"k136": LIFECYCLE, "plain": (*LIFECYCLE, *DRIVER_LOST)}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.controlplane.cluster import ControlPlane
-from tests.scenarios.scenario import Scenario
+from tests.scenarios.scenario import Played, Scenario
 
 _SEEN = {
     "": ["pods", "nodes"],
@@ -41,6 +41,8 @@ NODES_UNSEEN = (
         "gang-runs", "gang", "running", "running", "partly-placed", members={"ready": 3}
     ),
 )  # fmt: skip
+
+PLAYED: Played = {"unseen": NODES_UNSEEN}
 
 
 def without_podgroups(plane: ControlPlane) -> Path:

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from tests.controlplane.client import Json
 from tests.controlplane.objects import PodOptions, job, pod, pod_template, podgroup
+from tests.scenarios.scenario import POOL, Stage
 
 Objects = Callable[[str, Mapping[str, str]], list[Json]]
 """(namespace, node selector of its own nodes) → objects."""
@@ -46,6 +47,19 @@ def quorum(count: int, least: int, *, version: str = "v1beta1", **options: Any) 
     return make
 
 
+def bare(least: int, *pods: Mapping[str, Any], cpu: str = "1") -> Objects:
+    """Return a PodGroup `run` with that quorum and bare pods, each with its own options."""
+
+    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+        made = [
+            pod(f"m-{at}", ns, pod_group="run", node_selector=where, cpu=cpu, **options)
+            for at, options in enumerate(pods)
+        ]
+        return [podgroup("run", ns, gang=least), *made]
+
+    return make
+
+
 def holders(nodes: Sequence[int], **options: Any) -> Objects:
     """Return one pod on each of these nodes, called `holder-<node>`."""
 
@@ -77,22 +91,43 @@ def all_of(*made: Objects) -> Objects:
     return lambda ns, where: [obj for make in made for obj in make(ns, where)]
 
 
+# What happens
+
+
+def once_running(count: int, made: Objects) -> Callable[[Stage], None]:
+    """Return the act that makes these objects when so many pods of the scenario are ready."""
+
+    def act(stage: Stage) -> None:
+        stage.wait_running(count)
+        stage.make(made(stage.namespace, {POOL: stage.pool}))
+
+    return act
+
+
+def lose_member(stage: Stage) -> None:
+    """Delete a pod of Job `run` and cordon its node, where other pods run as well."""
+    stage.lose_one(**{"batch.kubernetes.io/job-name": "run"})
+
+
 # How pods look
 
 
 def device(resource: str, count: int) -> Json:
     """Return a pod spec that asks for an extended resource: its limit must be the same."""
     amounts = {resource: str(count)}
-    return _container(resources={"requests": amounts, "limits": amounts})
+    return {"containers": [container(resources={"requests": amounts, "limits": amounts})]}
 
 
-def port(number: int) -> Json:
-    """Return a pod spec that takes a port of its node."""
-    return _container(ports=[{"containerPort": number, "hostPort": number}])
+def port(number: int, cpu: str = "", **more: str) -> Json:
+    """Return a pod spec that takes a port of its node; `more` has its protocol and hostIP."""
+    ports = [{"containerPort": number, "hostPort": number, **more}]
+    return {"containers": [container(cpu=cpu, ports=ports)]}
 
 
-def _container(**fields: Any) -> Json:
-    return {"containers": [{"name": "main", "image": "registry.example/train:1", **fields}]}
+def container(name: str = "main", cpu: str = "", **fields: Any) -> Json:
+    """Return a container, with a request for CPU if one is given."""
+    requests = {"resources": {"requests": {"cpu": cpu}}} if cpu else {}
+    return {"name": name, "image": "registry.example/train:1", **requests, **fields}
 
 
 def volume(claim: str) -> Json:
@@ -102,29 +137,33 @@ def volume(claim: str) -> Json:
 
 def resource_claim(name: str) -> Json:
     """Return a pod spec that uses a ResourceClaim."""
-    spec = _container(resources={"claims": [{"name": "accelerator"}]})
-    return {**spec, "resourceClaims": [{"name": "accelerator", "resourceClaimName": name}]}
-
-
-def apart(name: str) -> dict[str, Any]:
-    """Return options of pods of which a node takes one only."""
-    term = {
-        "labelSelector": {"matchLabels": {SET: name}},
-        "topologyKey": "kubernetes.io/hostname",
+    containers = [container(resources={"claims": [{"name": "accelerator"}]})]
+    return {
+        "containers": containers,
+        "resourceClaims": [{"name": "accelerator", "resourceClaimName": name}],
     }
-    rule = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    return {"labels": {SET: name}, "affinity": rule}
 
 
-def spread(key: str) -> dict[str, Any]:
-    """Return options of pods that must be spread evenly over the values of a node label."""
-    constraint = {
-        "maxSkew": 1,
-        "topologyKey": key,
-        "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": {"matchLabels": {SET: "even"}},
-    }
-    return {"labels": {SET: "even"}, "spec": {"topologySpreadConstraints": [constraint]}}
+HOST = "kubernetes.io/hostname"
+
+
+def near(kind: str, name: str, key: str = HOST) -> Json:
+    """Return the required `podAffinity` or `podAntiAffinity` to pods of that set in a domain of the key."""
+    term = {"labelSelector": {"matchLabels": {SET: name}}, "topologyKey": key}
+    return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+def apart(name: str, key: str = HOST) -> dict[str, Any]:
+    """Return options of pods of which a domain takes one only."""
+    return {"labels": {SET: name}, "affinity": near("podAntiAffinity", name, key)}
+
+
+def spread(*keys: str) -> dict[str, Any]:
+    """Return options of pods that must be spread evenly over the values of each of these node labels."""
+    chosen = {"labelSelector": {"matchLabels": {SET: "even"}}}
+    rule = {"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", **chosen}
+    constraints = [{**rule, "topologyKey": key} for key in keys]
+    return {"labels": {SET: "even"}, "spec": {"topologySpreadConstraints": constraints}}
 
 
 def on_type(key: str, value: str) -> Json:

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from tests.controlplane.client import Json
 from tests.controlplane.nodes import silence_node, wake_node
 from tests.controlplane.objects import pod, podgroup
-from tests.scenarios.contention import PREEMPTED, nominate_claim, scale_up
 from tests.scenarios.making import all_of, gang, holders, loose, quorum, taint
-from tests.scenarios.scenario import Room, Scenario, Stage, Step
+from tests.scenarios.scenario import Played, Room, Scenario, Stage, Step
 from tests.scenarios.topology import RACK
 
 GPUS = "nvidia.com/gpu"
@@ -88,43 +87,18 @@ OVER_TIME = (
         ),
     ),
     Scenario(
-        "scale-up-comes", "Job", "run", "exceeds-capacity", "blocked", gang(3, cpu="6"),
-        says=("18", "16", "CPU"), nodes=2, twin="claim-comes",
-        steps=(
-            Step(scale_up, "waiting-for-nodes", "waiting", ("cluster-autoscaler",)),
-            Step(_add(Room()), *RUNS, (), {"ready": 3}),
-        ),
-    ),
-    Scenario(
-        "claim-comes", "Job", "run", "no-matching-node", "blocked", gang(2, cpu="12"),
-        says=("12", "8", "CPU"), nodes=2, twin="scale-up-comes",
-        steps=(
-            Step(nominate_claim, "waiting-for-nodes", "waiting", ("arpenter",)),
-            Step(_add(Room(cpu="16"), Room(cpu="16")), *RUNS, (), {"ready": 2}),
-        ),
-    ),
-    Scenario(
         "quorum-then-all", "PodGroup", "run", "below-size", "degraded",
         quorum(3, 2, cpu="6"),
         says=("2 of 3",), members={"desired": 3, "quorum": 2, "scheduled": 2}, nodes=2,
-        twin="pieces-join",
+        twin="gpu-fragmented",
         steps=(Step(_add(Room()), *RUNS, (), {"ready": 3}),),
-    ),
-    Scenario(
-        "pieces-join", "Job", "run", "fragmented", "waiting",
-        all_of(holders([0, 1, 2], gpu=2), gang(2, gpu=3)),
-        says=("6", "GPU"), rooms=(Room(gpus=4),) * 3, twin="quorum-then-all",
-        steps=(
-            Step(_holder_leaves, "fragmented", "waiting", ("3", "8")),
-            Step(lambda stage: stage.delete("holder-1"), *RUNS, (), {"ready": 2}),
-        ),
     ),
     Scenario(
         # Free are 5 and 2 cores, then 5 and 3. The small pod goes where most is free: 2 are left.
         "order-misses", "PodGroup", "run", "insufficient-resources", "waiting",
         all_of(holders([1], cpu="1"), _small_then_large),
         says=("8", "7", "CPU"), members={"desired": 2, "scheduled": 0},
-        rooms=(Room(cpu="5"), Room(cpu="3")), twin="pieces-join",
+        rooms=(Room(cpu="5"), Room(cpu="3")), twin="gpu-fragmented",
         steps=(
             Step(
                 lambda stage: stage.delete("holder-1"),
@@ -155,7 +129,6 @@ OVER_TIME = (
             Step(_wake, *RUNS, (), {"ready": 3}),
         ),
     ),
-    *PREEMPTED,
 )  # fmt: skip
 OVER_TIME_PODS = (
     Scenario(
@@ -168,9 +141,9 @@ OVER_TIME_PODS = (
         ),
     ),
 )  # fmt: skip
-ON_136 = tuple(
-    scenario
-    for scenario in OVER_TIME
-    if scenario.name in ("room-comes", "cordon-goes", "taint-goes")
-)
-"""Those that are played on 1.36 too."""
+_ON_136 = ("room-comes", "cordon-goes", "taint-goes")
+PLAYED: Played = {
+    "k137": OVER_TIME,
+    "k136": tuple(scenario for scenario in OVER_TIME if scenario.name in _ON_136),
+    "plain": OVER_TIME_PODS,
+}

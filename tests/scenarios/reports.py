@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from tests.controlplane.client import Json, wait
 from tests.controlplane.objects import job
 from tests.scenarios.making import gang
-from tests.scenarios.scenario import Room, Scenario, Stage, Step
+from tests.scenarios.scenario import Played, Room, Scenario, Stage, Step
 
 Where = Mapping[str, str]
 GPUS = "nvidia.com/gpu"
@@ -86,4 +86,4 @@ QUORUM = (
     ),
 )  # fmt: skip
 
-REPORTS = (*DEVICES, *QUORUM)
+PLAYED: Played = {"k137": (*DEVICES, *QUORUM)}

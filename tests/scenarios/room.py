@@ -1,31 +1,47 @@
-"""Scenarios of room: too little, too scattered, too small, or on nodes that the gang may not use.
+"""Scenarios of room: too little, too scattered, or too small. Nobody else uses the nodes of a scenario.
 
 They mean the same on 1.37 and 1.36: the Jobs are gangs on both. The numbers follow from the
-scenario's own nodes (8 cpu, 32 GiB and 110 pods unless said), which nobody else may use.
+scenario's own nodes (8 cpu, 32 GiB and 110 pods unless said).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from tests.controlplane.client import Json
+from tests.controlplane.objects import JobOptions, jobset
 from tests.scenarios.making import (
+    Objects,
     all_of,
-    apart,
     daemons,
     device,
     gang,
     holders,
-    on_type,
-    port,
-    taint,
+    lose_member,
+    once_running,
+    quorum,
 )
-from tests.scenarios.scenario import POOL, Room, Scenario, Stage
+from tests.scenarios.scenario import Played, Room, Scenario, Stage, Step
 
 FOUR = Room(gpus=4)
-BARE = Room()
+FPGA = "example.com/fpga"
+_CARDS = (Room(extra={FPGA: "4"}),) * 2
 
 
-def _gang_after_agents(stage: Stage) -> None:
-    stage.wait_running(2)
-    stage.make(gang(4, cpu="3")(stage.namespace, {POOL: stage.pool}))
+def _on_cards(least: int) -> Objects:
+    """Return five pods of two FPGAs of which so many must be placed, and a holder of two."""
+    spec = device(FPGA, 2)
+    return all_of(holders([0], spec=spec), quorum(5, least, spec=spec))
+
+
+def _jobset(ns: str, where: Mapping[str, str]) -> list[Json]:
+    return [jobset("run", ns, jobs={"w": {"pods": 2, "gpu": 3, "node_selector": where}})]
+
+
+def _cells(ns: str, where: Mapping[str, str]) -> list[Json]:
+    """Return a JobSet of two Jobs of 6 CPU."""
+    cells: JobOptions = {"replicas": 2, "cpu": "6", "backoff_limit": 6, "node_selector": where}
+    return [jobset("run", ns, jobs={"cells": cells})]
 
 
 # Six pairs of twins: one number apart, and another thing to do about it.
@@ -48,13 +64,18 @@ TWINS = (
     Scenario(
         "gpu-fragmented", "Job", "run", "fragmented", "waiting",
         all_of(holders([0, 1, 2], gpu=2), gang(2, gpu=3)),
-        says=("6", "3", "GPU"), members={"scheduled": 0}, rooms=(FOUR,) * 3, twin="gpu-occupied",
+        says=("6", "3", "GPU"), members={"desired": 2, "quorum": 2, "scheduled": 0}, rooms=(FOUR,) * 3,
+        twin="gpu-occupied",
+        steps=(
+            Step(lambda stage: stage.delete("holder-0"), "fragmented", "waiting", ("3", "8")),
+            Step(lambda stage: stage.delete("holder-1"), "running", "running", (), {"ready": 2}),
+        ),
     ),
     # The same, 1 free on each: 3 of 6, and no pod finds room at all.
     Scenario(
         "gpu-occupied", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0, 1, 2], gpu=3), gang(2, gpu=3)),
-        says=("6", "3", "GPU"), members={"scheduled": 0}, rooms=(FOUR,) * 3,
+        says=("6", "3", "GPU"), members={"desired": 2, "quorum": 2, "scheduled": 0}, rooms=(FOUR,) * 3,
         twin="gpu-fragmented",
     ),
     # 15 cores wanted by three pods of 5; 4 free on each of four nodes.
@@ -98,7 +119,7 @@ TWINS = (
         "agents-stay", "Job", "run", "exceeds-capacity", "blocked",
         daemons(cpu="3"),
         says=("12", "10", "CPU"), members={"scheduled": 0}, nodes=2, twin="others-leave",
-        act=_gang_after_agents,
+        act=once_running(2, gang(4, cpu="3")),
     ),
     # The same room taken by pods that can leave.
     Scenario(
@@ -108,90 +129,65 @@ TWINS = (
     ),
 )  # fmt: skip
 
-# No node that the gang may use at all.
-EXCLUDED = (
+GANGS = (
+    # Quorum 4 of 5: 8 FPGAs, all that the two nodes have; 2 are held, 6 free. The fifth member may wait.
     Scenario(
-        "not-tolerated", "Job", "run", "untolerated-taint", "blocked", gang(3),
-        says=("3", "team=vision"), members={"scheduled": 0},
-        rooms=(Room(taints=[taint("team", "vision")]),) * 3, twin="all-cordoned",
+        "quorum-short", "PodGroup", "run", "insufficient-resources", "waiting", _on_cards(4),
+        says=(FPGA, "8", "6"), members={"desired": 5, "quorum": 4, "created": 5, "scheduled": 0},
+        rooms=_CARDS, twin="quorum-large",
     ),
+    # Quorum 5 of 5: 10 FPGAs, and the two nodes have 8.
     Scenario(
-        "all-cordoned", "Job", "run", "nodes-unschedulable", "blocked", gang(3),
-        says=("3",), members={"scheduled": 0}, rooms=(Room(unschedulable=True),) * 3,
-        twin="not-tolerated",
+        "quorum-large", "PodGroup", "run", "exceeds-capacity", "blocked", _on_cards(5),
+        says=(FPGA, "10", "8"), members={"desired": 5, "quorum": 5, "created": 5, "scheduled": 0},
+        rooms=_CARDS, twin="quorum-short",
     ),
+    # One node has no GPU left, the other 2 CPU: 8 GPUs and 7 + 2 CPU are free for 2 x (4 GPUs, 4 CPU), and
+    # no member fits. Without the holder of CPU the other takes both. One lost, its node cordoned: 1 of 2.
     Scenario(
-        "wrong-type", "Job", "run", "no-matching-node", "blocked",
-        gang(3, affinity=on_type("gpu.example/type", "h100")),
-        says=("3", "gpu.example/type"), members={"scheduled": 0},
-        rooms=(Room(labels={"gpu.example/type": "a100"}),) * 2, twin="not-tolerated",
-    ),
-    Scenario(
-        "nobody-has", "Job", "run", "no-matching-node", "blocked",
-        gang(2, spec=device("example.com/fpga", 1)),
-        says=("2", "example.com/fpga"), members={"scheduled": 0}, nodes=2, twin="all-cordoned",
-    ),
-)  # fmt: skip
-
-# Room enough, and something else that a node gives once.
-ONCE = (
-    Scenario(
-        "port-taken", "Job", "run", "port-conflict", "waiting",
-        all_of(holders([0], spec=port(7077)), gang(2, spec=port(7077))),
-        says=("2", "7077"), members={"scheduled": 0}, nodes=2, twin="ports-too-few",
-    ),
-    Scenario(
-        "ports-too-few", "Job", "run", "port-conflict", "blocked",
-        gang(3, spec=port(7077)),
-        says=("3", "2", "7077"), members={"scheduled": 0}, nodes=2, twin="too-far-apart",
-    ),
-    Scenario(
-        "too-far-apart", "Job", "run", "pod-anti-affinity", "blocked",
-        gang(5, **apart("ring")),
-        says=("5", "3"), members={"scheduled": 0}, nodes=3, twin="ports-too-few",
-    ),
-    Scenario(
-        "one-of-the-set", "Job", "run", "pod-anti-affinity", "waiting",
-        all_of(holders([0], **apart("ring")), gang(3, **apart("ring"))),
-        says=("3",), members={"scheduled": 0}, nodes=3, twin="port-taken",
-    ),
-    # The rule of the members alone counts, whatever the pod that is there thinks of it.
-    Scenario(
-        "without-the-rule", "Job", "run", "pod-anti-affinity", "waiting",
-        all_of(holders([0], labels=apart("ring")["labels"]), gang(3, **apart("ring"))),
-        says=("3",), members={"scheduled": 0}, nodes=3, twin="port-taken",
-    ),
-    # And so does the rule of the pod that is there.
-    Scenario(
-        "kept-out", "Job", "run", "pod-anti-affinity", "waiting",
-        all_of(holders([0], **apart("ring")), gang(3, labels=apart("ring")["labels"])),
-        says=("3",), members={"scheduled": 0}, nodes=1, twin="port-taken",
-    ),
-    Scenario(
-        "pods-too-many", "Job", "run", "node-pod-limit", "blocked",
-        gang(5, cpu="100m"),
-        says=("5", "4", "pods"), members={"scheduled": 0}, rooms=(Room(pods=2),) * 2,
-        twin="one-too-many",
-    ),
-    Scenario(
-        "pods-used-up", "Job", "run", "node-pod-limit", "waiting",
-        all_of(holders([0, 1], cpu="100m"), gang(5, cpu="100m")),
-        says=("5", "4", "pods"), members={"scheduled": 0}, rooms=(Room(pods=3),) * 2,
-        twin="others-leave",
+        "gpus-stranded", "Job", "run", "fragmented", "waiting",
+        all_of(holders([0], gpu=8), holders([1], cpu="6"), gang(2, cpu="4", gpu=4)),
+        says=("GPU", "CPU"), nodes=2, gpus=8, twin="gpu-occupied", steps=(
+            Step(lambda stage: stage.delete("holder-1"), "running", "running", (), {"ready": 2}),
+            Step(lose_member, "lost-members", "degraded", ("1 of 2",), {"ready": 1}),
+            Step(Stage.uncordon, "running", "running", (), {"ready": 2})),
     ),
 )  # fmt: skip
 
-ROOM = (*TWINS, *EXCLUDED, *ONCE)
-ON_136 = (
-    "gpu-short", "gpu-too-large", "gpu-fragmented", "gpu-occupied", "cpu-fragmented", "cpu-short",
-    "pod-too-large", "one-too-many", "not-tolerated", "all-cordoned", "wrong-type", "port-taken",
-    "ports-too-few", "too-far-apart",
+JOBSETS = (
+    Scenario(
+        "jobset-fragmented", "JobSet", "run", "fragmented", "waiting",
+        all_of(holders([0, 1, 2], gpu=2), _jobset),
+        says=("6", "GPU"), members={"desired": 2, "scheduled": 0}, rooms=(FOUR,) * 3,
+        twin="jobset-occupied",
+    ),
+    Scenario(
+        "jobset-occupied", "JobSet", "run", "insufficient-resources", "waiting",
+        all_of(holders([0, 1, 2], gpu=3), _jobset),
+        says=("6", "3", "GPU"), members={"desired": 2, "scheduled": 0}, rooms=(FOUR,) * 3,
+        twin="jobset-fragmented",
+    ),
+    # A cell needs 6 CPU. Holders have 4 of each 8: none fits. One holder goes: one cell. The other
+    # goes: whole. Then a cell is lost and its node cordoned; the other node has 2 free.
+    Scenario(
+        "set-loses", "JobSet", "run", "insufficient-resources", "waiting",
+        all_of(holders([0, 1], cpu="4"), _cells),
+        nodes=2, says=("CPU",), members={"desired": 2, "scheduled": 0},
+        steps=(
+            Step(lambda stage: stage.delete("holder-0"), "partly-placed", "degraded",
+                ("1 of 2", "CPU"), {"scheduled": 1, "ready": 1}),
+            Step(lambda stage: stage.delete("holder-1"), "running", "running",
+                members={"ready": 2}),
+            Step(Stage.lose_one, "lost-members", "degraded", ("1 of 2",), {"ready": 1}),
+            Step(Stage.uncordon, "running", "running", members={"ready": 2}),
+        ), twin="set-half",
+    ),
 )  # fmt: skip
-"""Those that are played on 1.36 too."""
 
+_NOT_ON_136 = ("memory-fragmented", "memory-short", "agents-stay", "others-leave")
 
-def room_scenarios(minor: str) -> tuple[Scenario, ...]:
-    """Return those that are played on a minor."""
-    if minor == "1.37":
-        return ROOM
-    return tuple(scenario for scenario in ROOM if scenario.name in ON_136)
+PLAYED: Played = {
+    "k137": (*TWINS, *GANGS),
+    "k136": tuple(twin for twin in TWINS if twin.name not in _NOT_ON_136),
+    "plain": JOBSETS,
+}

@@ -44,6 +44,11 @@ class Room(TypedDict, total=False):
     withheld: Mapping[str, str]
 
 
+def nodes_with(key: str, *values: str) -> tuple[Room, ...]:
+    """Return nodes whose label has these values."""
+    return tuple(Room(labels={key: value}) for value in values)
+
+
 def patiently(look: Callable[[], T | None], what: str) -> T:
     """Call `look` until it returns something true and return that; raise `WaitError` naming `what`."""
     return wait(look, timeout=PATIENCE, every=LOOK_EVERY, what=what)
@@ -113,13 +118,19 @@ class Stage:
         """Delete a pod by its name, at once."""
         self.client.delete("v1", "Pod", name, self.namespace, grace=0)
 
-    def lose_one(self) -> str:
-        """Delete a member that runs and cordon its node, so that no other comes; return the node."""
-        victim = next(pod for pod in self.pods() if is_ready(pod))
+    def lose_one(self, **labels: str) -> str:
+        """Delete a ready pod with these labels and cordon its node, so that no other comes; return the node."""
+        victim = next(pod for pod in self.pods(**labels) if is_ready(pod))
         name: str = victim["spec"]["nodeName"]
         cordon(self.client, name)
         self.delete_pod(victim)
         return name
+
+    def lower_quorum(self, group: str, quorum: int) -> None:
+        """Lower the quorum of a PodGroup, as an admin does (1.37)."""
+        policy = {"schedulingPolicy": {"gang": {"minCount": quorum}}}
+        version = "scheduling.k8s.io/v1beta1"
+        self.client.patch(version, "PodGroup", group, {"spec": policy}, self.namespace)
 
     def uncordon(self) -> None:
         """Open all of its nodes again."""
@@ -268,6 +279,10 @@ class Scenario:
             lambda stage: None, self.code, self.health, self.says, self.members, self.advises
         )
         return (first, *self.steps)
+
+
+Played = Mapping[str, Sequence[Scenario]]
+"""Scenarios of a topic by the cluster on which they are played, as in `clusters.CLUSTERS`."""
 
 
 def _node(pool: str, suffix: str, room: Room) -> Json:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from tests.controlplane.client import Json
-from tests.controlplane.objects import JobOptions, jobset, pod, podgroup, quota
+from tests.controlplane.objects import JobOptions, job, jobset, pod, podgroup, quota
 from tests.scenarios.holds import hold_one
-from tests.scenarios.making import Objects, all_of, gang, quorum
-from tests.scenarios.scenario import POOL, WHEN_TOLD, Scenario, Stage, Step, patiently
+from tests.scenarios.making import Objects, all_of, gang, holders, port, quorum
+from tests.scenarios.scenario import POOL, WHEN_TOLD, Played, Scenario, Stage, Step, patiently
 
 Where = Mapping[str, str]
-VERSION = {"1.37": "v1beta1", "1.36": "v1alpha2"}
 
 
 def _no_more_groups(ns: str, where: Where) -> list[Json]:
@@ -103,12 +103,75 @@ def _no_more_groups_told(code: str, *says: str) -> Scenario:
     )  # fmt: skip
 
 
-MORE = {
-    "1.37": (_no_more_groups_told("group-creation-failed", "no-groups"),),
-    # The Job controller of 1.36 keeps it to itself: no event, no condition. What is there tells.
-    "1.36": (_no_more_groups_told("pods-not-created", "2 pods", "Workload"),),
-}
-HELD = (
+def _staged(group: str, least: int) -> Objects:
+    """Return a JobSet whose driver waits for a download and whose workers wait for the driver."""
+
+    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+        ring: JobOptions = {"pod_group": "ring", "node_selector": where}
+        jobs: dict[str, JobOptions] = {
+            "fetch": {"complete_after": "1s", "node_selector": where},
+            "driver": {**ring, "depends_on": {"fetch": "Complete"}},
+            "workers": {**ring, "pods": 2, "depends_on": {"driver": "Ready"}},
+        }
+        return [podgroup(group, ns, gang=least), jobset("run", ns, jobs=jobs)]
+
+    return make
+
+
+def _crew(group: str, **options: Any) -> Objects:
+    """Return a PodGroup of 3 and a Job of 3 that listen on a port of their nodes and name `crews`.
+
+    Who holds the port on node 0 speaks another protocol; who holds it on node 1 does so on one address.
+    """
+
+    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+        run = job(
+            "run",
+            ns,
+            parallelism=3,
+            node_selector=where,
+            pod_group="crews",
+            spec=port(7070),
+            **options,
+        )
+        return [podgroup(group, ns, version="v1alpha2", gang=3), run]
+
+    others = (
+        holders([0], spec=port(7070, protocol="UDP")),
+        holders([1], spec=port(7070, protocol="TCP", hostIP="127.0.0.1")),
+    )
+    return all_of(*others, make)
+
+
+def _found_too_large(stage: Stage) -> None:
+    """Make the group that was missing, for one more than there are."""
+    stage.make([podgroup("crews", stage.namespace, version="v1alpha2", gang=4)])
+
+
+def _ungate(stage: Stage) -> None:
+    for member in stage.pods(**{"batch.kubernetes.io/job-name": "run"}):
+        name = member["metadata"]["name"]
+        stage.client.patch("v1", "Pod", name, {"spec": {"schedulingGates": None}}, stage.namespace)
+
+
+ON_137 = (
+    _no_more_groups_told("group-creation-failed", "no-groups"),
+    # The workers are made when the driver is ready; the driver is placed when 3 pods exist: 1 + 2 workers.
+    Scenario(
+        "driver-waits", "JobSet", "run", "quorum-deadlock", "blocked", _staged("ring", 3),
+        nodes=1, says=("driver", "workers"),
+        steps=(Step(lambda stage: stage.lower_quorum("ring", 1), "running", "running"),),
+        twin="wrong-group-name",
+    ),
+    # The PodGroup is called `rings`, the pods say `ring`. A `ring` with quorum 1 lets the driver go first.
+    Scenario(
+        "wrong-group-name", "JobSet", "run", "podgroup-missing", "blocked", _staged("rings", 3),
+        nodes=1, says=("ring",),
+        steps=(Step(
+            lambda stage: stage.make([podgroup("ring", stage.namespace, gang=1)]), "running", "running",
+        ),),
+        twin="driver-waits",
+    ),
     # Four members run on; a fifth can never be placed while two are held.
     Scenario(
         "held-and-lost", "JobSet", "trio", "job-suspended", "suspended", _three_in_one_group,
@@ -119,6 +182,30 @@ HELD = (
 )  # fmt: skip
 
 
-def sharing_of(minor: str) -> tuple[Scenario, ...]:
-    """Return these scenarios for a minor with gang scheduling; a Hold is installed on 1.37."""
-    return (*_sharing_of(VERSION[minor]), *MORE[minor], *(HELD if minor == "1.37" else ()))
+ON_136 = (
+    # The Job controller of 1.36 keeps it to itself: no event, no condition. What is there tells.
+    _no_more_groups_told("pods-not-created", "2 pods", "Workload"),
+    # The pods name `crews`, the group is called `crew`; that a port is taken comes later. Then somebody
+    # makes `crews` for 4, and there are 3 pods.
+    Scenario(
+        "crew-misspelt", "Job", "run", "podgroup-missing", "blocked",
+        _crew("crew"), ("crews",), {"desired": 3, "created": 3, "scheduled": 0},
+        nodes=3, twin="crew-unlicensed",
+        steps=(Step(_found_too_large, "below-quorum", "blocked", ("3 of 4",),
+                    {"quorum": 4, "created": 3, "scheduled": 0}),),
+    ),
+    # Gates first. Without them: one member a node by its own port 7070/TCP. Node 0 is open (its holder
+    # speaks UDP), node 1 is not (127.0.0.1 clashes with all addresses), node 2 is: 2 of 3, until that goes.
+    Scenario(
+        "crew-unlicensed", "Job", "run", "scheduling-gated", "waiting",
+        _crew("crews", gates=["example.com/licence"]), ("example.com/licence",),
+        {"desired": 3, "quorum": 3, "created": 3, "scheduled": 0},
+        nodes=3, twin="crew-misspelt",
+        steps=(Step(_ungate, "port-conflict", "waiting", ("7070",), {"created": 3, "scheduled": 0}),),
+    ),
+)  # fmt: skip
+
+PLAYED: Played = {
+    "k137": (*_sharing_of("v1beta1"), *ON_137),
+    "k136": (*_sharing_of("v1alpha2"), *ON_136),
+}

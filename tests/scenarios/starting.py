@@ -10,8 +10,9 @@ from typing import Any
 
 from tests.controlplane.client import Json
 from tests.controlplane.objects import jobset
+from tests.scenarios.lifecycle import IN_ORDER
 from tests.scenarios.making import Objects, one_job
-from tests.scenarios.scenario import Scenario, Stage, Step, patiently
+from tests.scenarios.scenario import Played, Scenario, Stage, Step, patiently
 
 MOUNT = 'MountVolume.SetUp failed for volume "config" : configmap "train-config" not found'
 SANDBOX = (
@@ -69,7 +70,25 @@ def _mended(stage: Stage) -> None:
         stage.script(pod, never_ready="no")
 
 
+def _crashing_loader(ns: str, where: Any) -> list[Json]:
+    """Return a JobSet in order whose first Job crashes again and again."""
+    loader = {"never_ready": "crash-loop", "restart_policy": "OnFailure", "backoff_limit": 50}
+    jobs: Any = {
+        "loader": {**loader, "node_selector": where},
+        "learners": {"pods": 2, "node_selector": where},
+    }
+    return [jobset("run", ns, jobs=jobs, jobset_spec=IN_ORDER)]
+
+
 STARTING = (
+    # In order: the loader crashes again and again, so it is never ready and there are no learners.
+    # Nothing of the gang runs.
+    Scenario(
+        "loader-crash", "JobSet", "run", "crash-loop", "blocked",
+        _crashing_loader, nodes=1, says=("loader",),
+        members={"desired": 3, "created": 1, "scheduled": 1, "ready": 0},
+        twin="secret-missing-beside",
+    ),
     Scenario(
         "secret-missing", "Job", "run", "container-config", "blocked",
         one_job("run", 2, never_ready="container-config"),
@@ -91,7 +110,7 @@ STARTING = (
     Scenario(
         "init-failing-beside", "JobSet", "run", "init-failing", "degraded",
         _beside_driver(never_ready="init-crash-loop", init=True, restarts=3),
-        says=("setup", "2 pods"), members={"desired": 3, "ready": 1}, nodes=1,
+        says=("setup", "2 pods"), members={"desired": 3, "scheduled": 3, "ready": 1}, nodes=1,
         twin="crash-loop-beside",
     ),
     Scenario(
@@ -134,3 +153,5 @@ STARTING = (
         act=_told("FailedMount", MOUNT, 2), twin="config-map-missing",
     ),
 )  # fmt: skip
+
+PLAYED: Played = {"plain": STARTING}

@@ -1,41 +1,65 @@
-"""Scenarios of 1.37 alone: all members in one rack, spread over zones, volumes and claims."""
+"""Scenarios of gangs that must be in one rack, and of Jobs that want a rack each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from tests.controlplane.client import Json
-from tests.controlplane.objects import pod
-from tests.scenarios.making import Objects, all_of, gang, holders, resource_claim, spread, volume
-from tests.scenarios.scenario import POOL, Room, Scenario, Stage, Step
+from tests.controlplane.objects import JOBSET, JobOptions, jobset
+from tests.scenarios.making import Objects, all_of, gang, holders, once_running
+from tests.scenarios.scenario import Played, Room, Scenario, Stage, Step, nodes_with
 
 RACK = "example.com/rack"
-ZONE = "example.com/zone"
+FULL, TAKEN, FEW = (f"example.com/{word}-rack" for word in ("full", "taken", "few"))
 
 
 def _rack(name: str, gpus: int) -> Room:
     return Room(gpus=gpus, labels={RACK: name})
 
 
-def _zone(name: str) -> Room:
-    return Room(labels={ZONE: name})
+def _exclusive(key: str, replicas: int, pods: int, cpu: str = "2", name: str = "run") -> Objects:
+    """Return a JobSet whose Jobs want a domain of this node label each, for themselves alone.
+
+    The webhooks of JobSet write that: the first pod of a Job gets anti-affinity to all other Jobs
+    of JobSets (of any namespace, so each scenario has a label of its own), and the rest of its pods
+    are refused until the first has a node, and then get the domain of that node as selector.
+    """
+    annotations = {"alpha.jobset.sigs.k8s.io/exclusive-topology": key}
+
+    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+        slices: JobOptions = {
+            "replicas": replicas,
+            "pods": pods,
+            "cpu": cpu,
+            "node_selector": where,
+        }
+        return [jobset(name, ns, jobs={"slice": slices}, annotations=annotations)]
+
+    return make
 
 
-# 12 GPUs wanted in one rack.
-TOPOLOGY = (
-    # Two racks of two nodes with 4 each: 16 in all, 8 in a rack. Never.
+def _delete_others(stage: Stage) -> None:
+    stage.client.delete(JOBSET, "JobSet", "other", stage.namespace)
+
+
+GANGS = (
+    # 5 x 3 CPU in one rack: a rack of two nodes of 8 holds 2 + 2. The node of 16 would hold all five and
+    # has no rack. Nothing runs here, so nothing can leave.
     Scenario(
         "racks-too-small", "Job", "run", "topology-does-not-fit", "blocked",
-        gang(3, gpu=4, topology=RACK),
-        says=("3", RACK), members={"scheduled": 0},
-        rooms=(_rack("a", 4), _rack("a", 4), _rack("b", 4), _rack("b", 4)), twin="racks-taken",
+        gang(5, topology=RACK, cpu="3"),
+        rooms=(*nodes_with(RACK, "east", "east", "west", "west"), Room(cpu="16")),
+        says=(RACK, "4 of 5"), members={"desired": 5, "quorum": 5, "scheduled": 0},
+        twin="racks-taken",
     ),
-    # Two racks of two nodes with 8 each, half of each rack taken: 16 free, 8 in a rack.
+    # The same with three nodes in rack west: it holds 6 when empty, and 4 while a holder has one node.
+    # Over both racks 4 + 4 fit.
     Scenario(
         "racks-taken", "Job", "run", "topology-does-not-fit", "waiting",
-        all_of(holders([0, 2], gpu=8), gang(3, gpu=4, topology=RACK)),
-        says=("3", RACK), members={"scheduled": 0},
-        rooms=(_rack("a", 8), _rack("a", 8), _rack("b", 8), _rack("b", 8)),
+        all_of(holders((4,), cpu="8"), gang(5, topology=RACK, cpu="3")),
+        rooms=nodes_with(RACK, "east", "east", "west", "west", "west"),
+        says=(RACK, "4 of 5"), members={"desired": 5, "quorum": 5, "scheduled": 0},
+        steps=(Step(lambda stage: stage.delete("holder-4"), "running", "running"),),
         twin="racks-too-small",
     ),
     # Room for all of it, and no node has the label.
@@ -53,208 +77,35 @@ TOPOLOGY = (
     ),
 )  # fmt: skip
 
-SPREAD = (
-    # A pod more in zone a needs one in zone b first, and its only node is full.
+JOBSETS = (
+    # One Job of three pods of 6 CPU, one a node of 8, and a rack has two nodes. The first pod takes a
+    # rack, the second its other node; the third may not go to the other rack, where two nodes are idle.
     Scenario(
-        "zone-full", "Job", "run", "spread-constraints", "waiting",
-        all_of(holders([1], cpu="8"), gang(4, **spread(ZONE))),
-        says=("4 pods", ZONE, "only 1 of 4 fits", "b has none", "maxSkew 1"),
-        members={"scheduled": 0}, rooms=(_zone("a"), _zone("b")), twin="no-zones",
+        "rack-full", "JobSet", "run", "partly-placed", "degraded",
+        _exclusive(FULL, 1, 3, cpu="6"), says=("2 of 3", FULL),
+        rooms=nodes_with(FULL, "left", "left", "right", "right"),
+        members={"desired": 3, "created": 3, "scheduled": 2, "ready": 2},
+        twin="racks-of-others",
     ),
-    # Nodes without the label are no place for such pods at all.
+    # Two racks, and each has a Job of another JobSet that wants it alone. So no first pod has a rack;
+    # that the second pods are refused until then is only the symptom. When the other JobSet is gone,
+    # two racks are enough for two Jobs.
     Scenario(
-        "no-zones", "Job", "run", "spread-constraints", "blocked",
-        gang(4, **spread(ZONE)),
-        says=("4 pods", ZONE, "none fits"), members={"scheduled": 0}, nodes=2, twin="zone-full",
+        "racks-of-others", "JobSet", "run", "pod-anti-affinity", "waiting",
+        _exclusive(TAKEN, 2, 1, name="other"), rooms=nodes_with(TAKEN, "left", "right"),
+        act=once_running(2, _exclusive(TAKEN, 2, 2)),
+        says=(TAKEN,), members={"desired": 4, "created": 2, "scheduled": 0},
+        steps=(Step(_delete_others, "running", "running", members={"ready": 4}),),
+        twin="racks-few",
     ),
-    # Nobody can be in zone b, and it is counted all the same: a pod more in zone a is one too many.
+    # Three Jobs want a rack each, and there are two. Two Jobs of two pods stand; the first pod of the
+    # third has no rack, and its second pod is refused for that (five pods exist).
     Scenario(
-        "zone-cordoned", "Job", "run", "spread-constraints", "blocked",
-        gang(4, **spread(ZONE)),
-        says=("4 pods", ZONE, "only 1 of 4 fits", "b has none"), members={"scheduled": 0},
-        rooms=(_zone("a"), Room(labels={ZONE: "b"}, unschedulable=True)), twin="zones-even",
-    ),
-    # Two in each zone.
-    Scenario(
-        "zones-even", "Job", "run", "running", "running",
-        gang(4, **spread(ZONE)),
-        members={"desired": 4, "ready": 4}, rooms=(_zone("a"), _zone("b")), twin="zone-full",
-    ),
-    # Both zones alike, each with one core free: no matter of spread.
-    Scenario(
-        "zones-short", "Job", "run", "insufficient-resources", "waiting",
-        all_of(holders([0, 1], cpu="7"), gang(4, **spread(ZONE))),
-        says=("4", "2", "CPU"), members={"scheduled": 0}, rooms=(_zone("a"), _zone("b")),
-        twin="zone-full",
+        "racks-few", "JobSet", "run", "partly-placed", "degraded",
+        _exclusive(FEW, 3, 2), rooms=nodes_with(FEW, "left", "right"), says=("4 of 6", FEW),
+        members={"desired": 6, "created": 5, "scheduled": 4, "ready": 4},
+        twin="racks-of-others",
     ),
 )  # fmt: skip
 
-
-def storage(name: str) -> Objects:
-    """Return a claim of a class whose volumes somebody outside has to make, and nobody does."""
-
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
-        spec = {
-            "accessModes": ["ReadWriteMany"],
-            "storageClassName": f"{ns}-slow",
-            "resources": {"requests": {"storage": "1Gi"}},
-        }
-        return [
-            {
-                "apiVersion": "storage.k8s.io/v1",
-                "kind": "StorageClass",
-                "metadata": {"name": f"{ns}-slow"},
-                "provisioner": "example.com/slow",
-                "volumeBindingMode": "Immediate",
-            },
-            {
-                "apiVersion": "v1",
-                "kind": "PersistentVolumeClaim",
-                "metadata": {"name": name, "namespace": ns},
-                "spec": spec,
-            },
-        ]
-
-    return make
-
-
-def bound_storage(name: str) -> Objects:
-    """Return a claim and the volume, anywhere in the cluster, that it is bound to."""
-
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
-        amount = {"storage": "1Gi"}
-        modes = ["ReadWriteMany"]
-        volume_spec = {
-            "capacity": amount,
-            "accessModes": modes,
-            "storageClassName": "",
-            "claimRef": {"namespace": ns, "name": name},
-            "hostPath": {"path": "/data"},
-        }
-        claim_spec = {
-            "accessModes": modes,
-            "storageClassName": "",
-            "volumeName": f"{ns}-{name}",
-            "resources": {"requests": amount},
-        }
-        return [
-            {
-                "apiVersion": "v1",
-                "kind": "PersistentVolume",
-                "metadata": {"name": f"{ns}-{name}"},
-                "spec": volume_spec,
-            },
-            {
-                "apiVersion": "v1",
-                "kind": "PersistentVolumeClaim",
-                "metadata": {"name": name, "namespace": ns},
-                "spec": claim_spec,
-            },
-        ]
-
-    return make
-
-
-def _make_claim(stage: Stage) -> None:
-    """Somebody makes the claim that was missing, with a volume."""
-    stage.make(bound_storage("data-of-nobody")(stage.namespace, {}))
-
-
-def devices(name: str) -> Objects:
-    """Return a ResourceClaim for a device of which there is one, on the first node, and who has it."""
-
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
-        selector = {"cel": {"expression": f'device.driver == "{ns}.example.com"'}}
-        class_ = _resource("DeviceClass", {"name": f"{ns}-class"}, {"selectors": [selector]})
-        slice_spec = {
-            "driver": f"{ns}.example.com",
-            "nodeName": f"{ns}-0",
-            "pool": {"name": f"{ns}-0", "generation": 1, "resourceSliceCount": 1},
-            "devices": [{"name": "link-0"}],
-        }
-        exactly = {"deviceClassName": f"{ns}-class"}
-        wish = {"devices": {"requests": [{"name": "accelerator", "exactly": exactly}]}}
-        return [
-            class_,
-            _resource("ResourceSlice", {"name": f"{ns}-0"}, slice_spec),
-            _resource("ResourceClaim", {"name": "taken", "namespace": ns}, wish),
-            pod("first", ns, node_selector=where, spec=resource_claim("taken")),
-            _resource("ResourceClaim", {"name": name, "namespace": ns}, wish),
-        ]
-
-    return make
-
-
-def _resource(kind: str, metadata: Json, spec: Json) -> Json:
-    version = "resource.k8s.io/v1"
-    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
-
-
-def _run_when_taken(make: Objects) -> Callable[[Stage], None]:
-    """Return an act that makes the gang when the only device is somebody else's."""
-
-    def act(stage: Stage) -> None:
-        stage.wait_running(1)
-        stage.make(make(stage.namespace, {POOL: stage.pool}))
-
-    return act
-
-
-def claim_taken(make: Objects, twin: str) -> Scenario:
-    """Return the scenario of a Job `run` whose claim `links` waits for a device."""
-    return Scenario(
-        "device-taken", "Job", "run", "claim-unavailable", "waiting", devices("links"),
-        says=("2",), members={"scheduled": 0}, nodes=2, act=_run_when_taken(make), twin=twin,
-    )  # fmt: skip
-
-
-CLAIMS = (
-    # A claim that cannot be used ends a gang's attempt in an error that does not name it (1.37.0);
-    # whoever looks for the claim finds that there is none.
-    Scenario(
-        "volume-hidden", "Job", "run", "volume-unavailable", "blocked",
-        gang(2, spec=volume("data-of-nobody")),
-        says=("2 pods", "data-of-nobody", "does not exist"), members={"scheduled": 0}, nodes=2,
-        twin="volume-there", steps=(Step(_make_claim, "running", "running", (), {"ready": 2}),),
-    ),
-    Scenario(
-        "volume-there", "Job", "run", "running", "running",
-        all_of(bound_storage("data"), gang(2, spec=volume("data"))), members={"ready": 2}, nodes=2,
-        twin="volume-hidden",
-    ),
-    # It is there, and nobody makes a volume for it.
-    Scenario(
-        "volume-unbound-gang", "Job", "run", "volume-unavailable", "waiting",
-        all_of(storage("data"), gang(2, spec=volume("data"))),
-        says=("2 pods", "data"), members={"scheduled": 0}, nodes=2, twin="volume-hidden",
-    ),
-    # Of a pod alone the scheduler says it.
-    Scenario(
-        "volume-missing", "Pod", "reader", "volume-unavailable", "blocked",
-        lambda ns, where: [pod("reader", ns, node_selector=where, spec=volume("data-of-nobody"))],
-        says=("data-of-nobody",), members={"scheduled": 0}, nodes=2, twin="volume-unbound",
-    ),
-    Scenario(
-        "volume-unbound", "Pod", "reader", "volume-unavailable", "waiting",
-        lambda ns, where: [
-            *storage("data")(ns, where),
-            pod("reader", ns, node_selector=where, spec=volume("data")),
-        ],
-        members={"scheduled": 0}, nodes=2, twin="volume-hidden",
-    ),
-    claim_taken(gang(2, spec=resource_claim("links")), "volume-hidden"),
-    Scenario(
-        "claim-missing", "Pod", "reader", "claim-unavailable", "blocked",
-        lambda ns, where: [pod("reader", ns, node_selector=where, spec=resource_claim("links"))],
-        says=("links", "does not exist"), members={"scheduled": 0}, nodes=2, twin="volume-unbound",
-    ),
-    # The same of a gang.
-    Scenario(
-        "claim-missing-gang", "Job", "run", "claim-unavailable", "blocked",
-        gang(2, spec=resource_claim("links")),
-        says=("2 pods", "links", "does not exist"), members={"scheduled": 0}, nodes=2,
-        twin="device-taken",
-    ),
-)  # fmt: skip
-
-TOPOLOGY_AND_MORE = (*TOPOLOGY, *SPREAD, *CLAIMS)
+PLAYED: Played = {"k137": GANGS, "plain": JOBSETS}

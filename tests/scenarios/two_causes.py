@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tests.controlplane.client import Json
-from tests.controlplane.objects import JobOptions, jobset, podgroup, priority_class, quota
-from tests.scenarios.making import all_of, apart, gang, holders, quorum, taint
-from tests.scenarios.scenario import Room, Scenario
+from tests.controlplane.objects import JobOptions, jobset, priority_class, quota
+from tests.scenarios.making import all_of, apart, bare, gang, holders, quorum, taint
+from tests.scenarios.scenario import Played, Room, Scenario, Stage, Step
 from tests.scenarios.topology import RACK
 
 Where = Mapping[str, str]
@@ -44,24 +44,54 @@ def _ranked(ns: str, where: Where) -> list[Json]:
     return [urgent, *made]
 
 
-def _too_few(ns: str, where: Where) -> list[Json]:
-    """Two of four pods exist, and not even these would fit."""
-    _group, *pods = quorum(2, 4, cpu="20")(ns, where)
-    return [podgroup("run", ns, gang=4), *pods]
+_DISK = "example.com/disk"
+_WRONG_VALUE = {"key": "team", "operator": "Equal", "value": "speech", "effect": "NoExecute"}
+_EVICTING = {"key": "team", "value": "vision", "effect": "NoExecute"}
+
+
+def _not_slow() -> Json:
+    """Return the affinity to disks that are not slow, or to a rack, which no node has."""
+    exists = {"key": _DISK, "operator": "Exists"}
+    not_slow = {"key": _DISK, "operator": "NotIn", "values": ["slow"]}
+    terms = [
+        {"matchExpressions": [exists, not_slow]},
+        {"matchExpressions": [{"key": RACK, "operator": "Exists"}]},
+    ]
+    required = {"nodeSelectorTerms": terms}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+
+
+_CORDONED = Room(labels={_DISK: "fast"}, unschedulable=True)
+_TAINTED = Room(labels={_DISK: "fast"}, taints=[_EVICTING])
+_SLOW = Room(labels={_DISK: "slow"}, taints=[{**_EVICTING, "effect": "PreferNoSchedule"}])
+_PICKY = gang(2, affinity=_not_slow(), tolerations=[_WRONG_VALUE])
+
+
+def _soften(stage: Stage) -> None:
+    """Let the taint of the first node only warn."""
+    taints = [{**_EVICTING, "effect": "PreferNoSchedule"}]
+    stage.client.patch("v1", "Node", stage.node("0"), {"spec": {"taints": taints}})
+
+
+def _open_gate(stage: Stage) -> None:
+    """Take the gate from the pod that has one."""
+    stage.client.patch("v1", "Pod", "m-2", {"spec": {"schedulingGates": []}}, stage.namespace)
 
 
 TWO_CAUSES = (
+    # Affinity leaves 5 of 6 nodes (the slow one is open: PreferNoSchedule excludes nobody). Taints take 3
+    # of them (the toleration names another value), cordons 2. Then one taint only warns: both have room.
     Scenario(
-        "taints-then-cordon", "Job", "run", "untolerated-taint", "blocked", gang(2),
+        "taints-then-cordon", "Job", "run", "untolerated-taint", "blocked", _PICKY,
         says=("2", "team=vision"), members={"scheduled": 0},
-        rooms=(Room(taints=[VISION]), Room(taints=[VISION]), Room(unschedulable=True)),
-        twin="cordons-then-taint",
+        rooms=(_TAINTED, _TAINTED, _TAINTED, _CORDONED, _CORDONED, _SLOW), twin="cordons-then-taint",
+        steps=(Step(_soften, "running", "running", members={"ready": 2}),),
     ),
+    # One node cordoned instead of tainted: cordons take 3 of the 5, taints 2.
     Scenario(
-        "cordons-then-taint", "Job", "run", "nodes-unschedulable", "blocked", gang(2),
-        says=("2",), members={"scheduled": 0},
-        rooms=(Room(taints=[VISION]), Room(unschedulable=True), Room(unschedulable=True)),
-        twin="taints-then-cordon",
+        "cordons-then-taint", "Job", "run", "nodes-unschedulable", "blocked", _PICKY,
+        says=("2", "3"), members={"scheduled": 0},
+        rooms=(_TAINTED, _TAINTED, _CORDONED, _CORDONED, _CORDONED, _SLOW), twin="taints-then-cordon",
     ),
     # Nodes of the type are too small, nodes that are large enough have another type.
     Scenario(
@@ -81,15 +111,26 @@ TWO_CAUSES = (
         says=("2 of 4", "two-pods"), members={"created": 2, "scheduled": 0}, nodes=1,
         twin="gate-and-room",
     ),
+    # One gated pod holds all three. Without the gate they would not fit: 3 x 6 = 18 CPU on 8 + 8.
     Scenario(
-        "gate-and-room", "Job", "run", "scheduling-gated", "waiting",
-        gang(2, cpu="20", gates=["example.com/data-staged"]),
-        says=("example.com/data-staged",), members={"scheduled": 0}, nodes=1,
-        twin="quota-and-room",
+        "gate-and-room", "PodGroup", "run", "scheduling-gated", "waiting",
+        bare(3, {}, {}, {"gates": ["example.com/licence"]}, cpu="6"), nodes=2,
+        says=("example.com/licence",), members={"created": 3, "scheduled": 0},
+        steps=(Step(_open_gate, "exceeds-capacity", "blocked", ("2 of 3", "CPU")),),
+        twin="few-and-room",
     ),
+    # The quorum is 4, three pods exist: that comes first, although there is no room either. With the
+    # quorum lowered to 3 the next cause shows: 3 x 6 = 18 CPU, nodes of 8 + 8 take one member each.
     Scenario(
-        "few-and-room", "PodGroup", "run", "below-quorum", "blocked", _too_few,
-        says=("2", "4"), members={"quorum": 4, "created": 2}, nodes=1, twin="rank-and-room",
+        "few-and-room", "PodGroup", "run", "below-quorum", "blocked", quorum(3, 4, cpu="6"),
+        nodes=2, says=("3 of 4",), members={"quorum": 4, "created": 3, "scheduled": 0},
+        steps=(
+            Step(
+                lambda stage: stage.lower_quorum("run", 3),
+                "exceeds-capacity", "blocked", ("2 of 3", "CPU"),
+            ),
+        ),
+        twin="gate-and-room",
     ),
     Scenario(
         "rank-and-room", "PodGroup", "run", "priority-mismatch", "blocked", _ranked,
@@ -99,7 +140,7 @@ TWO_CAUSES = (
     Scenario(
         "taint-and-capacity", "Job", "run", "exceeds-capacity", "blocked", gang(2, cpu="6"),
         says=("12", "8", "CPU"), members={"scheduled": 0},
-        rooms=(Room(), Room(taints=[VISION])), twin="taints-then-cordon",
+        rooms=(Room(), Room(taints=[VISION])), twin="not-tolerated",
     ),
     # Two nodes may be used and have room for three pods when they are empty; one is cordoned.
     Scenario(
@@ -139,11 +180,8 @@ TWO_CAUSES = (
         says=("zone",), members={"desired": 3, "scheduled": 0}, nodes=2, twin="cordon-and-room",
     ),
 )  # fmt: skip
-ON_136 = ("taints-then-cordon", "cordons-then-taint", "taint-and-capacity")
 
-
-def two_causes(minor: str) -> tuple[Scenario, ...]:
-    """Return those that are played on a minor."""
-    if minor == "1.37":
-        return TWO_CAUSES
-    return tuple(scenario for scenario in TWO_CAUSES if scenario.name in ON_136)
+PLAYED: Played = {
+    "k137": TWO_CAUSES,
+    "k136": tuple(one for one in TWO_CAUSES if one.name == "taint-and-capacity"),
+}
