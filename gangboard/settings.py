@@ -12,7 +12,7 @@ from django.core.management.utils import get_random_secret_key
 from gangboard import env, keys
 from gangboard.database_url import SCHEMES, database_settings
 from gangboard.logs import logging_settings
-from gangboard.serving.bodies import LARGEST_BODY
+from gangboard.serving.request import LARGEST_BODY
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 STATE_DIR = env.read_folder(

@@ -1,10 +1,23 @@
-"""What the kernel does for the sockets that this process listens on."""
+"""The web server: the options of granian, and of the sockets that it listens on."""
 
 from __future__ import annotations
 
 import os
 import socket
 from pathlib import Path
+
+WEB_SERVER = (
+    "gangboard.entry:application",
+    # All open pages wait in one process; see `web.live.notifier`.
+    *("--interface", "asginl", "--workers", "1", "--loop", "asyncio"),
+    # One connection carries one request at a time.
+    *("--http", "1", "--no-ws"),
+    # Connections that are open, and that may wait to be.
+    *("--backpressure", "4096", "--backlog", "4096"),
+    # Milliseconds and bytes for the headers; the time also ends connections on which nobody asks.
+    *("--http1-header-read-timeout", "10000", "--http1-buffer-size", "65536"),
+)
+
 
 _DESCRIPTORS = Path("/proc/self/fd")
 
