@@ -14,8 +14,8 @@ from datetime import UTC, datetime, timedelta
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Max, Q
 
+from gangboard.actions.hold_cache import Mark
 from gangboard.actions.preconditions import VIA_GANGBOARD
-from gangboard.actions.seen_holds import Mark
 from gangboard.domain.action import ActionRequest, ActionTarget, Verb
 from gangboard.domain.objects import ObjectRef, job_ref
 from gangboard.domain.owner import Owner

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gangboard.actions import guards, hold_expiry, hold_proofs, orphaned_holds
 from gangboard.actions.clock import Clock, RealClock
-from gangboard.actions.seen_holds import SeenHolds
+from gangboard.actions.hold_cache import SeenHolds
 from gangboard.store import actions
 
 LOST_AFTER = 2.0

@@ -1,4 +1,4 @@
-"""What every sweep asks of every Hold, read again only where a Hold has changed.
+"""A cache of the Holds that every sweep needs. It decodes a Hold again after a change only.
 
 There is a sweep every two seconds, and thousands of Holds can be in force for weeks.
 """
