@@ -10,7 +10,7 @@ from gangboard.actions import earlier_runs, hold_expiry, patches, preconditions,
 from gangboard.actions.actor_client import object_path
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early
-from gangboard.actions.live import Live, LiveOwner
+from gangboard.actions.live_objects import Live, LiveOwner
 from gangboard.decode.holds import HOLD
 from gangboard.domain.action import (
     ActionState,

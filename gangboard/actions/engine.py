@@ -16,7 +16,7 @@ from gangboard.actions.actor_client import ClientFactory, NoActorError
 from gangboard.actions.clock import Clock, RealClock
 from gangboard.actions.execution import ActionExecution, Checkpoint
 from gangboard.actions.finishing import ActionExit
-from gangboard.actions.live import UnreadableError
+from gangboard.actions.live_objects import UnreadableError
 from gangboard.actions.verify import watching
 from gangboard.actions.worker_slots import WORKER_SLOTS, WorkerSlots
 from gangboard.domain.action import ActionState
