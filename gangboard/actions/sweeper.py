@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gangboard.actions import guards, hold_expiry, hold_proofs, orphaned_holds
+from gangboard.actions import drift_detection, hold_expiry, hold_proofs, orphaned_holds
 from gangboard.actions.clock import Clock, RealClock
 from gangboard.actions.hold_cache import SeenHolds
 from gangboard.store import actions
@@ -46,7 +46,7 @@ class Sweeper:
         lost = actions.due_actions(self.clock, waited=self.lost_after)
         return Swept(
             due=tuple(dict.fromkeys([*fresh, *lost])),
-            suspicious=tuple(guards.suspicious()),
+            suspicious=tuple(drift_detection.suspicious()),
             clusters=tuple(hold_proofs.due_clusters(now)),
         )
 

@@ -7,7 +7,7 @@ from typing import Any
 from celery import shared_task
 from celery.signals import worker_ready, worker_shutting_down
 
-from gangboard.actions import dispatch, guards, hold_proofs
+from gangboard.actions import dispatch, drift_detection, hold_proofs
 from gangboard.actions.sweeper import Sweeper
 from gangboard.actions.worker import engine, prove_pulse, pulse
 from gangboard.store.heartbeats import arrived
@@ -39,7 +39,7 @@ def sweep() -> None:
 @shared_task(name="gangboard.actions.tasks.inspect")
 def inspect(cluster_id: int) -> None:
     """Look whether the verified actions of a cluster that seem undone still hold."""
-    guards.inspect_all(cluster_id, engine.clock)
+    drift_detection.inspect_all(cluster_id, engine.clock)
 
 
 @shared_task(name="gangboard.actions.tasks.prove")

@@ -8,11 +8,11 @@ from typing import Any
 from gangboard.actions import patches
 from gangboard.actions.actor_client import Json, get_object
 from gangboard.actions.checking import restarts_of
+from gangboard.actions.drift_detection import guard
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early, finish
 from gangboard.actions.live_objects import Live
 from gangboard.actions.verify import holding, kept, leaving_pods, siblings
-from gangboard.actions.verify.guarding import guard
 from gangboard.domain.action import ActionState, Verb
 from gangboard.domain.hold import HOLD_LEVER
 from gangboard.domain.objects import is_job
