@@ -14,7 +14,7 @@ from gangboard.actions import actor_client, patches
 from gangboard.actions.actor_client import ActorClient, Json, get_object
 from gangboard.actions.clock import Clock
 from gangboard.actions.retries import TRANSIENT_CODES
-from gangboard.actions.verify import holding, kept
+from gangboard.actions.verify import change_detection
 from gangboard.domain.action import ActionState
 from gangboard.domain.hold import HOLDS, Hold
 from gangboard.domain.owner import Owner
@@ -182,10 +182,12 @@ def _inspect(action: Action, client: ActorClient, now: datetime) -> ActionState 
     since = action.applied_at or action.requested_at
     context = copy.deepcopy(action.context)
     hold = relied_on(action)
-    seen = kept.look(client, context["subjects"], survives=hold is not None, since=since, now=now)
+    seen = change_detection.look(
+        client, context["subjects"], survives=hold is not None, since=since, now=now
+    )
     above = context.get("above")
     renewed_above = above is not None and _is_renewed(client, above)
-    lost = holding.lost(client, hold) if hold is not None else ""
+    lost = change_detection.hold_loss(client, hold) if hold is not None else ""
     seconds = (now - since).total_seconds()
     if renewed_above and hold is not None and above is not None:
         sentence = (

@@ -12,7 +12,7 @@ from gangboard.actions.drift_detection import guard
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early, finish
 from gangboard.actions.live_objects import Live
-from gangboard.actions.verify import holding, kept, leaving_pods, siblings
+from gangboard.actions.verify import change_detection, leaving_pods, siblings
 from gangboard.domain.action import ActionState, Verb
 from gangboard.domain.hold import HOLD_LEVER
 from gangboard.domain.objects import is_job
@@ -38,7 +38,7 @@ def watch(execution: ActionExecution) -> float:
     lever = registry.lever(execution.action.lever)
     survives = lever is not None and lever.lasts
     applied_at = _applied_at(execution)
-    seen = kept.look(
+    seen = change_detection.look(
         execution.client, context["subjects"], survives=survives, since=applied_at, now=now
     )
     if seen.undone is not None:
@@ -92,7 +92,7 @@ def _decide(execution: ActionExecution, raws: list[Json], pods: tuple[Pod, ...])
     acted = all(_has_acted(execution, raw) for raw in raws)
     if watched >= context["watch"] and not left and acted:
         hold = relied_on(execution.action)
-        lost = holding.lost(execution.client, hold) if hold is not None else ""
+        lost = change_detection.hold_loss(execution.client, hold) if hold is not None else ""
         return _hold_lost(execution, lost) if lost else _verified(execution)
     if watched > max(context["watch"], context["grace"] + BEYOND_GRACE):
         return _given_up(execution, left)
@@ -231,7 +231,7 @@ def _hold_lost(execution: ActionExecution, why: str) -> float:
     )
 
 
-def _reverted(execution: ActionExecution, undone: kept.Undone) -> float:
+def _reverted(execution: ActionExecution, undone: change_detection.Undone) -> float:
     def also() -> None:
         _note_native(execution, held=False)
 

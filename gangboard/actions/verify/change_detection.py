@@ -1,4 +1,4 @@
-"""Whether what was changed is still so: same object, same value, and who changed it otherwise."""
+"""Whether a change still stands: the same object, the same value, its Hold, and who undid it."""
 
 from __future__ import annotations
 
@@ -126,3 +126,17 @@ def _held(since: datetime, at: datetime | None, now: datetime) -> float:
     if not -_RESOLUTION <= told <= watched + _RESOLUTION:
         return watched
     return min(max(told, 0.0), watched)
+
+
+def hold_loss(client: ActorClient, hold: dict[str, Any]) -> str:
+    """Return what has happened to the Hold, or empty. Raises KubeError."""
+    raw = get_object(client, hold["path"])
+    name = f"Hold {hold['name']}"
+    if raw is None or raw["metadata"]["uid"] != hold.get("uid"):
+        return f"{name} was deleted, and not by gangboard."
+    if raw["metadata"].get("deletionTimestamp"):
+        return f"{name} is being deleted."
+    spec = raw.get("spec") or {}
+    if (spec.get("jobName"), spec.get("ownerUID")) != (hold["job"], hold["owner_uid"]):
+        return f"{name} was changed: it is about another Job now."
+    return ""
