@@ -12,7 +12,7 @@ from gangboard.actions.drift_detection import guard
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early, finish
 from gangboard.actions.live_objects import Live
-from gangboard.actions.verify import change_detection, leaving_pods, siblings
+from gangboard.actions.verify import change_detection, pod_checks
 from gangboard.domain.action import ActionState, Verb
 from gangboard.domain.hold import HOLD_LEVER
 from gangboard.domain.objects import is_job
@@ -88,7 +88,7 @@ def _decide(execution: ActionExecution, raws: list[Json], pods: tuple[Pod, ...])
     """Say that it has held, or how it stands."""
     context = execution.context
     watched = (execution.now - _watched_since(execution)).total_seconds()
-    left = leaving_pods.remaining(pods)
+    left = pod_checks.live_pods(pods)
     acted = all(_has_acted(execution, raw) for raw in raws)
     if watched >= context["watch"] and not left and acted:
         hold = relied_on(execution.action)
@@ -117,7 +117,7 @@ def _watched_since(execution: ActionExecution) -> datetime:
 def _standing(execution: ActionExecution, left: tuple[Pod, ...], acted: bool) -> str:
     watched = f"{execution.done_word}, watching"
     if left:
-        return f"{watched}: {leaving_pods.in_words(left, execution.now)}."
+        return f"{watched}: {pod_checks.ending_text(left, execution.now)}."
     if not acted:
         return f"{watched}: its controller has not confirmed it yet."
     if execution.action.verb != Verb.SUSPEND or not _has_pods(execution):
@@ -186,7 +186,7 @@ def _verified(execution: ActionExecution) -> float:
 
 
 def _sibling_changes(execution: ActionExecution) -> list[str]:
-    """Return what has happened to the siblings, the owner's own restart first. Raises KubeError."""
+    """Return what has happened to the pod_checks, the owner's own restart first. Raises KubeError."""
     context = execution.context
     before, above = context["siblings"], context.get("above")
     found = []
@@ -200,7 +200,7 @@ def _sibling_changes(execution: ActionExecution) -> list[str]:
             if pod.phase == "Succeeded" and pod.meta.controller is not None
         )
         if not found:
-            found += siblings.changes(before["pods"], pods, finished=ended)
+            found += pod_checks.sibling_changes(before["pods"], pods, finished=ended)
     return found[:_MOST_NOTES]
 
 
@@ -286,7 +286,7 @@ def _missing(execution: ActionExecution, name: str) -> float:
 def _given_up(execution: ActionExecution, left: tuple[Pod, ...]) -> float:
     """It holds, and yet it is not as it should be. What was done stays: it was asked for."""
     if left:
-        why = f"but its pods do not go: {leaving_pods.where(left)}"
+        why = f"but its pods do not go: {pod_checks.places_text(left)}"
     else:
         why = "but its controller does not confirm it"
     sentence = f"{execution.object_name} is suspended and has stayed so, {why}."

@@ -1,21 +1,22 @@
-"""Pods of what was suspended: they must go, and their end is counted down."""
+"""Pods after a suspend: the end of the gang's own pods, and siblings that must not change."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, is_or_are
 
 
-def remaining(pods: Iterable[Pod]) -> tuple[Pod, ...]:
+def live_pods(pods: Iterable[Pod]) -> tuple[Pod, ...]:
     """Return the pods that still run or end; finished ones may stay for ever."""
     return tuple(pod for pod in pods if pod.is_live)
 
 
-def in_words(pods: tuple[Pod, ...], now: datetime) -> str:
+def ending_text(pods: tuple[Pod, ...], now: datetime) -> str:
     """Return how many pods are still there and how much of their grace is left; empty for none."""
     ending = [pod for pod in pods if pod.is_terminating]
     staying = len(pods) - len(ending)
@@ -37,7 +38,7 @@ def _grace_left(pods: list[Pod], now: datetime) -> int:
     return max(0, math.ceil((max(ends) - now).total_seconds())) if ends else 0
 
 
-def where(pods: tuple[Pod, ...]) -> str:
+def places_text(pods: tuple[Pod, ...]) -> str:
     """Return names and nodes of pods for a sentence."""
     shown = [
         f"{pod.meta.ref.name} on node {pod.node}" if pod.node else pod.meta.ref.name
@@ -45,3 +46,29 @@ def where(pods: tuple[Pod, ...]) -> str:
     ]
     more = f" and {len(pods) - 3} more" if len(pods) > 3 else ""
     return ", ".join(shown) + more
+
+
+def sibling_changes(
+    before: Mapping[str, Sequence[Any]], pods: Iterable[Pod], *, finished: frozenset[str]
+) -> list[str]:
+    """Return a sentence for each sibling pod that is not as it was.
+
+    `before` maps pod uid to [name, container restarts, uid of its Job]; `finished` are uids of Jobs
+    that have ended by themselves, whose pods may go. Pods that are new are the other side of one that
+    is missing. What an older release wrote down lacks the uid: then nothing excuses a pod that is gone.
+    """
+    now = {pod.meta.ref.uid: pod for pod in pods}
+    found = []
+    for uid, (name, restarts, *job) in before.items():
+        pod = now.get(uid)
+        if pod is None:
+            if not finished.intersection(job):
+                found.append(f"Sibling pod {name} is gone.")
+        elif pod_restarts(pod) > restarts:
+            found.append(f"A container of sibling pod {name} was restarted.")
+    return found
+
+
+def pod_restarts(pod: Pod) -> int:
+    """Return how often the containers of a pod were restarted."""
+    return sum(container.restarts for container in pod.containers)
