@@ -1,16 +1,22 @@
-"""Celery's tasks of the write side: each takes an id and calls one service."""
+"""Celery's tasks of the write side, and the processes that run them.
+
+A task takes an id and calls one service.
+"""
 
 from __future__ import annotations
 
+import socket
+import uuid
 from typing import Any
 
 from celery import shared_task
 from celery.signals import worker_ready, worker_shutting_down
 
 from gangboard.actions import dispatch, drift_detection, hold_proofs
+from gangboard.actions.engine import Engine
 from gangboard.actions.sweeper import Sweeper
-from gangboard.actions.worker import engine, prove_pulse, pulse
-from gangboard.store.heartbeats import arrived
+from gangboard.actions.worker_slots import WORKER_SLOTS
+from gangboard.store.heartbeats import Pulse, arrived
 
 PROVE_QUEUE = "prove"
 """What looks at clusters after the fact waits here: one that hangs holds no thread that acts."""
@@ -65,3 +71,15 @@ def end_pulse(**_: object) -> None:
     """A worker that is told to stop is not dead."""
     pulse.end()
     prove_pulse.end()
+
+
+HOLDER = f"{socket.gethostname()}-act-{uuid.uuid4().hex[:8]}"
+"""Name of this process in leases and heartbeats; never used twice."""
+PROVER = f"{socket.gethostname()}-prove-{uuid.uuid4().hex[:8]}"
+"""The same of a process that proves."""
+PROVE_THREADS = 4
+"""Clusters that one worker looks at at once. One that hangs takes a thread for some seconds a minute."""
+
+engine = Engine(holder=HOLDER)
+pulse = Pulse(HOLDER, "act", WORKER_SLOTS)
+prove_pulse = Pulse(PROVER, "prove", PROVE_THREADS)

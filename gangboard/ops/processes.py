@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from gangboard.actions.worker import PROVE_THREADS
+from gangboard.actions.tasks import PROVE_THREADS
 from gangboard.actions.worker_slots import WORKER_SLOTS
 from gangboard.notify.worker import NOTIFY_THREADS
 from gangboard.ops.supervisor import Child, python_module
