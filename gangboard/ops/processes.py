@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gangboard.actions.tasks import PROVE_THREADS
 from gangboard.actions.worker_slots import WORKER_SLOTS
-from gangboard.notify.worker import NOTIFY_THREADS
+from gangboard.notify.tasks import NOTIFY_THREADS
 from gangboard.ops.supervisor import Child, python_module
 from gangboard.serving.web_server import WEB_SERVER
 
