@@ -40,7 +40,7 @@ def unmet(execution: ActionExecution) -> ActionExit | None:
 
 
 def is_expired(execution: ActionExecution) -> bool:
-    """Whether its time is over, by the clock that set it: that of the database."""
+    """Return whether the action has expired by the clock of the database, which set the time."""
     row = Action.objects.filter(
         pk=execution.action.pk, expires_at__lte=execution.clock.database_now()
     )
@@ -83,7 +83,8 @@ def _withdrawn(execution: ActionExecution) -> str:
 def exit_if_done_before(execution: ActionExecution, gang: Gang, planned: Plan) -> ActionExit | None:
     """Return the end of an action that has sent nothing yet and whose mark is on an object; None without one.
 
-    Raises KubeError.
+    The mark says that the action was carried out, and that the database is a copy from before. It stays when somebody
+    undoes the change by hand, and the action is not sent again then either. Raises KubeError.
     """
     ref = _marked(gang, execution.action.pk) or _marked_beside(execution, gang, planned)
     if ref is None:
@@ -97,14 +98,14 @@ def exit_if_done_before(execution: ActionExecution, gang: Gang, planned: Plan) -
 
 def _marked(gang: Gang, action_id: str) -> ObjectRef | None:
     owners = (*gang.makers, *gang.jobs)
-    marked = [one.meta.ref for one in owners if one.last_action == action_id]
+    marked = [owner.meta.ref for owner in owners if owner.last_action == action_id]
     marked += [hold.meta.ref for hold in gang.holds if hold.action == action_id]
     return marked[0] if marked else None
 
 
 def _marked_beside(execution: ActionExecution, gang: Gang, planned: Plan) -> ObjectRef | None:
-    """Return the same of what is patched and is no owner, such as the entry of a queue."""
-    owners = {one.meta.ref.uid for one in (*gang.makers, *gang.jobs)}
+    """Return the marked object among those that are patched and are no owners, such as the entry of a queue."""
+    owners = {owner.meta.ref.uid for owner in (*gang.makers, *gang.jobs)}
     for step in planned.steps:
         if step.kind is StepKind.PATCH and step.subject.uid not in owners:
             raw = get_object(execution.client, step.path)

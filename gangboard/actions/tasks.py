@@ -19,10 +19,20 @@ from gangboard.actions.worker_slots import WORKER_SLOTS
 from gangboard.store.heartbeats import Pulse, arrived
 
 PROVE_QUEUE = "prove"
-"""What looks at clusters after the fact waits here: one that hangs holds no thread that acts."""
+"""Queue of checks after an action: a cluster that hangs holds no thread that acts."""
 EXPIRES = 4.0
 """Seconds after which an order of the sweeper is stale: it gives another one."""
+HOLDER = f"{socket.gethostname()}-act-{uuid.uuid4().hex[:8]}"
+"""Name of this process in leases and heartbeats; never used twice."""
+PROVER = f"{socket.gethostname()}-prove-{uuid.uuid4().hex[:8]}"
+"""Name of a process that proves."""
+PROVE_THREADS = 4
+"""Clusters that one worker inspects at the same time. A cluster that hangs takes a thread for some seconds a minute."""
+
 _sweeper = Sweeper()
+engine = Engine(holder=HOLDER)
+pulse = Pulse(HOLDER, "act", WORKER_SLOTS)
+prove_pulse = Pulse(PROVER, "prove", PROVE_THREADS)
 
 
 @shared_task(name=dispatch.ADVANCE)
@@ -37,14 +47,14 @@ def advance(action_id: str) -> None:
 
 @shared_task(name="gangboard.actions.tasks.sweep")
 def sweep() -> None:
-    """Order what is due and nobody works on; its running shows that orders arrive."""
+    """Enqueue due work that no worker has claimed. A run also proves that messages are delivered."""
     arrived(dispatch.QUEUE)
     _sweeper.order(dispatch.send, _order(inspect), _order(prove))
 
 
 @shared_task(name="gangboard.actions.tasks.inspect")
 def inspect(cluster_id: int) -> None:
-    """Look whether the verified actions of a cluster that seem undone still hold."""
+    """Check the verified actions of a cluster that seem to be undone."""
     drift_detection.inspect_all(cluster_id, engine.clock)
 
 
@@ -71,15 +81,3 @@ def end_pulse(**_: object) -> None:
     """A worker that is told to stop is not dead."""
     pulse.end()
     prove_pulse.end()
-
-
-HOLDER = f"{socket.gethostname()}-act-{uuid.uuid4().hex[:8]}"
-"""Name of this process in leases and heartbeats; never used twice."""
-PROVER = f"{socket.gethostname()}-prove-{uuid.uuid4().hex[:8]}"
-"""The same of a process that proves."""
-PROVE_THREADS = 4
-"""Clusters that one worker looks at at once. One that hangs takes a thread for some seconds a minute."""
-
-engine = Engine(holder=HOLDER)
-pulse = Pulse(HOLDER, "act", WORKER_SLOTS)
-prove_pulse = Pulse(PROVER, "prove", PROVE_THREADS)

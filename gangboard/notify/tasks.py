@@ -16,6 +16,12 @@ from gangboard.notify.waiting import match_waiting
 from gangboard.store.heartbeats import Pulse
 
 QUEUE = "notify"
+HOLDER = f"{socket.gethostname()}-notify-{uuid.uuid4().hex[:8]}"
+"""Name of this process in heartbeats; never used twice."""
+NOTIFY_THREADS = 2
+"""For the two orders of beat. Channels have threads of their own, see delivery.AT_ONCE."""
+
+pulse = Pulse(HOLDER, "notify", AT_ONCE)
 
 
 @shared_task(name="gangboard.notify.tasks.notify")
@@ -42,11 +48,3 @@ def start_pulse(sender: Any, **_: object) -> None:
 def end_pulse(**_: object) -> None:
     """Remove the sign of life of a worker that stops on purpose."""
     pulse.end()
-
-
-HOLDER = f"{socket.gethostname()}-notify-{uuid.uuid4().hex[:8]}"
-"""Name of this process in heartbeats; never used twice."""
-NOTIFY_THREADS = 2
-"""For the two orders of beat. Channels have threads of their own, see delivery.AT_ONCE."""
-
-pulse = Pulse(HOLDER, "notify", AT_ONCE)
