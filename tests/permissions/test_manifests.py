@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gangboard.actions.permissions import cel
+from gangboard.actions.permissions import admission_policy
 from gangboard.actions.permissions.manifests import manifests
 from gangboard.actions.permissions.names import ACTOR, READER, Manifest, Wanted
 from gangboard.actions.permissions.printing import yaml_text
@@ -193,7 +193,7 @@ def test_limits_come_before_rights() -> None:
 @pytest.mark.parametrize("text", ["it's", "a\\b", "a\nb"])
 def test_no_text_breaks_out_of_an_expression(text: str) -> None:
     with pytest.raises(ValueError, match="cannot stand in an expression"):
-        cel.text(text)
+        admission_policy.cel_text(text)
 
 
 def test_holds_are_made_for_known_owners_only() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gangboard.actions.permissions.limits import limits
+from gangboard.actions.permissions.admission_policy import admission_policies
 from gangboard.actions.permissions.names import Manifest, Wanted
 from gangboard.actions.permissions.roles import accounts, actor_roles, reader_roles
 from gangboard.domain.hold_manifest import RESOURCE, policy_manifests
@@ -15,4 +15,11 @@ def manifests(wanted: Wanted) -> list[Manifest]:
         hold = policy_manifests(wanted.policy_version)
     if not wanted.binds_hold:
         hold = hold[:1]
-    return [RESOURCE, *hold, *accounts(), *limits(wanted), *reader_roles(), *actor_roles(wanted)]
+    return [
+        RESOURCE,
+        *hold,
+        *accounts(),
+        *admission_policies(wanted),
+        *reader_roles(),
+        *actor_roles(wanted),
+    ]

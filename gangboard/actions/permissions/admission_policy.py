@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gangboard.actions.permissions import cel
 from gangboard.actions.permissions.names import ACTOR, Manifest, Wanted, user_name
 from gangboard.domain.hold import HOLD_GROUP
 from gangboard.policy.lever_permissions import Parent, PatchedResource, made, patched_resources
@@ -22,7 +21,7 @@ _SERVER_SIDE = ("annotations", "generation", "managedFields", "resourceVersion")
 """Metadata that an API server changes with every write; annotations have a rule of their own."""
 
 
-def limits(wanted: Wanted) -> list[Manifest]:
+def admission_policies(wanted: Wanted) -> list[Manifest]:
     """Return the policies, each followed by its binding."""
     found: list[Manifest] = []
     for one in patched_resources(wanted):
@@ -53,7 +52,7 @@ def _policy(
         "operations": operations,
         "resources": [plural],
     }
-    condition = f"request.userInfo.username == {cel.text(user_name(ACTOR))}"
+    condition = f"request.userInfo.username == {cel_text(user_name(ACTOR))}"
     spec: Manifest = {
         "failurePolicy": "Fail",
         "matchConstraints": {"resourceRules": [rule]},
@@ -92,10 +91,10 @@ class _Level:
 
     def variables(self) -> Iterator[Manifest]:
         """Yield the map as it was and as it would be, and what may not change of it and would."""
-        yield _variable(f"new{self.name}", cel.part("object", self.path))
-        yield _variable(f"old{self.name}", cel.part("oldObject", self.path))
-        differs = cel.changed(f"variables.new{self.name}", f"variables.old{self.name}")
-        yield _variable(self.forbidden, cel.without(differs, self.allowed))
+        yield _variable(f"new{self.name}", map_at("object", self.path))
+        yield _variable(f"old{self.name}", map_at("oldObject", self.path))
+        differs = changed_keys(f"variables.new{self.name}", f"variables.old{self.name}")
+        yield _variable(self.forbidden, other_keys(differs, self.allowed))
 
 
 _METADATA = _Level(("metadata",), _SERVER_SIDE)
@@ -113,10 +112,10 @@ def _levels(one: PatchedResource) -> Iterator[_Level]:
 def _variables(one: PatchedResource) -> Iterator[Manifest]:
     for level in _levels(one):
         yield from level.variables()
-    yield _variable("newAnnotations", cel.part("object", ("metadata", "annotations")))
-    yield _variable("oldAnnotations", cel.part("oldObject", ("metadata", "annotations")))
-    differs = cel.changed("variables.newAnnotations", "variables.oldAnnotations")
-    foreign = f"({differs}).filter(k, !k.startsWith({cel.text(_OURS)}))"
+    yield _variable("newAnnotations", map_at("object", ("metadata", "annotations")))
+    yield _variable("oldAnnotations", map_at("oldObject", ("metadata", "annotations")))
+    differs = changed_keys("variables.newAnnotations", "variables.oldAnnotations")
+    foreign = f"({differs}).filter(k, !k.startsWith({cel_text(_OURS)}))"
     yield _variable("forbiddenAnnotations", foreign)
     for bounds in one.bounds:
         for name, expression in bounds.variables.items():
@@ -150,7 +149,7 @@ def _validations(one: PatchedResource) -> Iterator[Manifest]:
         *_, name = one.managed_by
         old = f"variables.old{_Level(one.managed_by[:-1], ()).name}"
         yield _refusal(
-            f"{old}.?{name}.orValue({cel.text(one.managers[0])}) in {cel.texts(one.managers)}",
+            f"{old}.?{name}.orValue({cel_text(one.managers[0])}) in {cel_list(one.managers)}",
             f"gangboard may not change a {kind} that another controller manages: ",
             f"{old}.{name}",
         )
@@ -173,14 +172,44 @@ def _refusal(expression: str, message: str, more: str = "") -> Manifest:
         "reason": "Forbidden",
     }
     if more:
-        found["messageExpression"] = f"{cel.text(message)} + {more}"
+        found["messageExpression"] = f"{cel_text(message)} + {more}"
     return found
 
 
 def _is_one_of(allowed: Iterable[Parent]) -> str:
     """Return the condition that the owner reference `o` is of one of these kinds, in any version."""
     found = (
-        f"o.kind == {cel.text(kind)} && o.apiVersion.startsWith({cel.text(group + '/')})"
+        f"o.kind == {cel_text(kind)} && o.apiVersion.startsWith({cel_text(group + '/')})"
         for group, kind in allowed
     )
     return " || ".join(found) or "false"
+
+
+def cel_text(value: str) -> str:
+    """Return a CEL string. Raises ValueError for what would need escaping: no name here has it."""
+    if "'" in value or "\\" in value or not value.isprintable():
+        raise ValueError(f"{value!r} cannot stand in an expression")
+    return f"'{value}'"
+
+
+def cel_list(values: Iterable[str]) -> str:
+    """Return a CEL list of strings."""
+    return f"[{', '.join(map(text, values))}]"
+
+
+def map_at(root: str, path: Iterable[str]) -> str:
+    """Return the map at `path` of `object` or `oldObject`, an empty one where it is not there."""
+    steps = "".join(f".?{step}" for step in path)
+    return f"dyn({root}){steps}.orValue({{}})"
+
+
+def changed_keys(new: str, old: str) -> str:
+    """Return the list of keys whose values differ between two maps, those on one side included."""
+    return (
+        f"{new}.filter(k, !(k in {old} && {old}[k] == {new}[k])) + {old}.filter(k, !(k in {new}))"
+    )
+
+
+def other_keys(keys: str, allowed: Iterable[str]) -> str:
+    """Return the list of keys without those that are allowed."""
+    return f"({keys}).filter(k, !(k in {texts(allowed)}))"
