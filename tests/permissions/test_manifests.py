@@ -8,9 +8,8 @@ import pytest
 import yaml
 
 from gangboard.actions.permissions import admission_policy
-from gangboard.actions.permissions.manifests import manifests
+from gangboard.actions.permissions.manifests import manifests, yaml_text
 from gangboard.actions.permissions.names import ACTOR, READER, Manifest, Wanted
-from gangboard.actions.permissions.printing import yaml_text
 from gangboard.kube.kubeconfig import COMMANDS
 from gangboard.owners.job import Job
 from gangboard.plugins import registry
