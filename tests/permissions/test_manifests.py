@@ -9,11 +9,13 @@ import yaml
 
 from gangboard.actions.permissions import admission_policy
 from gangboard.actions.permissions.manifests import manifests, yaml_text
-from gangboard.actions.permissions.names import ACTOR, READER, Manifest, Wanted
+from gangboard.domain.hold_manifest import Manifest
 from gangboard.kube.kubeconfig import COMMANDS
+from gangboard.kube.service_accounts import ACTOR, READER
 from gangboard.owners.job import Job
 from gangboard.plugins import registry
 from gangboard.plugins.owner_kind import OwnerKind
+from gangboard.policy.lever_permissions import Wanted
 from gangboard.polling.cluster_cache import resources
 
 READ = {"get", "list", "watch"}

@@ -13,8 +13,9 @@ from django.urls import reverse
 
 from gangboard.actions import drift_detection, service
 from gangboard.actions.permissions.manifests import manifests
-from gangboard.actions.permissions.names import ACTOR, Wanted
 from gangboard.domain.action import ActionRequest, ActionTarget, Verb
+from gangboard.kube.service_accounts import ACTOR
+from gangboard.policy.lever_permissions import Wanted
 from gangboard.polling import poll
 from gangboard.store.models import Action, Gang
 from tests.actions.site import Site, at, make_site

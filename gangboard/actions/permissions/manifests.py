@@ -13,15 +13,31 @@ from textwrap import wrap
 import yaml
 
 from gangboard.actions.permissions.admission_policy import admission_policies
-from gangboard.actions.permissions.names import READER, Manifest, Wanted
 from gangboard.actions.permissions.roles import accounts, actor_roles, reader_roles
-from gangboard.domain.hold_manifest import RESOURCE, policy_manifests
+from gangboard.domain.hold_manifest import RESOURCE, Manifest, policy_manifests
 from gangboard.domain.shell import command_line, in_context
-from gangboard.kube.service_accounts import kubeconfig_commands
+from gangboard.kube.service_accounts import READER, kubeconfig_commands
+from gangboard.policy.lever_permissions import Wanted
+
+_WIDTH = 100
+_NO_POLICIES = (
+    "This cluster serves no MutatingAdmissionPolicy, so the policy of the Hold is left out: "
+    "it needs Kubernetes 1.36, or 1.34 or 1.35 with the feature gate "
+    "MutatingAdmissionPolicy and admissionregistration.k8s.io/v1beta1 switched on."
+)
+_NOT_BOUND = (
+    "The binding of the Hold's policy is not in it. API servers need up to 30 seconds to learn of a new kind, "
+    "and would refuse writes to Jobs until then. The last command puts Holds in force."
+)
+_NOTE = "# Written by manage.py print_rbac --chart.\n"
+_KEPT = {"helm.sh/resource-policy": "keep"}
+"""Deleting the resource would delete all Holds with it. Without the binding none is in force, and a rollback to
+the first revision, which has none, would delete it; without its policy it has no effect."""
+_KEPT_KINDS = frozenset({"CustomResourceDefinition", "MutatingAdmissionPolicyBinding"})
 
 
 def manifests(wanted: Wanted) -> list[Manifest]:
-    """Return the objects. The limits stand before the roles: the actor is never without them."""
+    """Return the objects in the order of `kubectl apply`: the policies come first, so the actor is never without them."""
     hold: tuple[Manifest, ...] = ()
     if wanted.policy_version:
         hold = policy_manifests(wanted.policy_version)
@@ -37,23 +53,11 @@ def manifests(wanted: Wanted) -> list[Manifest]:
     ]
 
 
-_WIDTH = 100
-_NO_POLICIES = (
-    "This cluster serves no MutatingAdmissionPolicy, so the policy of the Hold is left out: "
-    "it needs Kubernetes 1.36, or 1.34 or 1.35 with the feature gate "
-    "MutatingAdmissionPolicy and admissionregistration.k8s.io/v1beta1 switched on."
-)
-_NOT_BOUND = (
-    "The binding of the Hold's policy is not in it. API servers need up to 30 seconds to learn of a new kind, "
-    "and would refuse writes to Jobs until then. The last command puts Holds in force."
-)
-
-
 class _Dumper(yaml.SafeDumper):
-    """Writes every list and map out: an anchor (`&id001`) is correct, and nobody can read it."""
+    """Writes every list and map out. An anchor (`&id001`) is correct, but hard to read."""
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002  # yaml's signature
-        """Return that nothing is to be referred to."""
+        """Return True: no anchors."""
         return True
 
 
@@ -131,13 +135,6 @@ def _comment(paragraphs: list[str]) -> str:
 
 def _names(namespaces: tuple[str, ...]) -> str:
     return f"namespace{'s' if len(namespaces) > 1 else ''} {', '.join(namespaces)}"
-
-
-_NOTE = "# Written by manage.py print_rbac --chart.\n"
-_KEPT = {"helm.sh/resource-policy": "keep"}
-"""Deleting the resource would delete all Holds with it. Without the binding none is in force, and a rollback to
-the first revision, which has none, would delete it; without its policy it has no effect."""
-_KEPT_KINDS = frozenset({"CustomResourceDefinition", "MutatingAdmissionPolicyBinding"})
 
 
 def chart_files(wanted: Wanted) -> dict[str, str]:
