@@ -156,7 +156,7 @@ class AuditEntry(models.Model):
     number = models.BigIntegerField(unique=True)
     """Place in the chain, from 1 without gaps."""
     digest = models.CharField(max_length=64)
-    """See `store.audit_chain`."""
+    """See `store.audit`."""
     at = models.DateTimeField(db_index=True)
     actor_name = models.CharField(max_length=253)
     source = models.CharField(max_length=64, default="")
