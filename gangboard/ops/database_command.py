@@ -9,7 +9,7 @@ from django.db import Error
 
 from gangboard.failures import database_sentence
 from gangboard.ops.printing import PrintingCommand
-from gangboard.store.schema import is_migrated
+from gangboard.store.database_state import is_migrated
 
 
 class DatabaseCommand(PrintingCommand):

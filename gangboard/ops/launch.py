@@ -23,7 +23,7 @@ from gangboard.ops.fleet import SimulatedClusters, real_clusters, remove_simulat
 from gangboard.ops.kubeconfigs import read_access, save_access
 from gangboard.ops.supervisor import Supervisor
 from gangboard.store import authentication, people
-from gangboard.store.schema import check_server
+from gangboard.store.database_state import check_server
 
 ADMIN = "admin"
 PORTS_TRIED = 50

@@ -24,7 +24,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from gangboard.logs import get_logger
-from gangboard.store.availability import is_unavailable
+from gangboard.store.database_state import is_unavailable
 from gangboard.store.models import SessionRecord
 from gangboard.store.people import GANGBOARD, delete_sessions, record
 from gangboard.store.secrets import hash_secret

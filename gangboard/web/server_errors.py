@@ -11,7 +11,7 @@ from django.views.defaults import server_error
 
 from gangboard.logs import get_logger
 from gangboard.problem_codes import problem_document
-from gangboard.store.availability import RETRY_SECONDS, UNAVAILABLE, is_unavailable
+from gangboard.store.database_state import RETRY_SECONDS, UNAVAILABLE, is_unavailable
 
 _API = "/api/"
 log = get_logger(__name__)
