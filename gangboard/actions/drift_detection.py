@@ -27,9 +27,9 @@ from gangboard.store import actions, chore_locks
 from gangboard.store.audit import audit
 from gangboard.store.feed import feed_action
 from gangboard.store.gang_objects import action_models
-from gangboard.store.hold_records import relied_on
 from gangboard.store.models import Action, Cluster, ResourceState
 from gangboard.store.objects import read_objects
+from gangboard.store.suspend_records import relied_on
 
 log = get_logger(__name__)
 

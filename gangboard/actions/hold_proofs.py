@@ -17,7 +17,6 @@ from gangboard.domain.hold import HOLD_LEVER, HOLDS, Hold
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
 from gangboard.store import actions, chore_locks
-from gangboard.store.hold_records import made_by_actions
 from gangboard.store.lever_proofs import (
     delete_stale_checks,
     mark_unproved,
@@ -26,6 +25,7 @@ from gangboard.store.lever_proofs import (
 )
 from gangboard.store.models import Cluster, HoldCheck, WatchedObject
 from gangboard.store.objects import read_objects
+from gangboard.store.suspend_records import made_by_actions
 
 log = get_logger(__name__)
 
