@@ -17,7 +17,7 @@ from gangboard.domain.hold import HOLD_LEVER, HOLDS, Hold
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
 from gangboard.store import actions, chore_locks
-from gangboard.store.lever_proofs import (
+from gangboard.store.levers import (
     delete_stale_checks,
     mark_unproved,
     save_hold_check,

@@ -27,7 +27,7 @@ from gangboard.domain.action import ActionState, StepKind, StepState
 from gangboard.domain.hold import HOLD_LEVER
 from gangboard.kube.errors import KubeError, KubeErrorCode, Reach
 from gangboard.kube.write_client import Answer
-from gangboard.store.lever_proofs import save_lever_proof
+from gangboard.store.levers import save_lever_proof
 from gangboard.store.models import ActionStep
 
 PROOF_SECONDS = 2.0

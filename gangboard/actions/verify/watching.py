@@ -18,8 +18,7 @@ from gangboard.domain.hold import HOLD_LEVER
 from gangboard.domain.objects import is_job
 from gangboard.domain.pod import Pod
 from gangboard.plugins import registry
-from gangboard.store.lever_proofs import save_lever_proof
-from gangboard.store.levers import read_levers
+from gangboard.store.levers import read_levers, save_lever_proof
 from gangboard.store.suspend_records import relied_on
 
 FIRST_PAUSE, PAUSE, LONG_PAUSE = 0.1, 0.25, 1.0
