@@ -23,7 +23,7 @@ from gangboard.domain.watch_state import WatchState
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
 from gangboard.plugins import registry
-from gangboard.store import actions, chore_locks
+from gangboard.store import actions, row_leases
 from gangboard.store.audit import audit
 from gangboard.store.feed import feed_action
 from gangboard.store.gang_objects import action_models
@@ -138,7 +138,7 @@ def inspect_all(
     while. Empty where somebody else is at it.
     """
     found: dict[str, ActionState] = {}
-    with chore_locks.lock_chore(cluster_id, CHORE, clock) as held:
+    with row_leases.lock_chore(cluster_id, CHORE, clock) as held:
         if held is None:
             return {}
         until = clock.monotonic() + TURN_SECONDS

@@ -21,7 +21,7 @@ from gangboard.kube.errors import KubeError
 from gangboard.kube.write_client import Answer
 from gangboard.ops import processes
 from gangboard.ops.supervisor import Child
-from gangboard.store import actions, chore_locks
+from gangboard.store import actions, row_leases
 from gangboard.store.models import Action, Chore, Cluster, HoldCheck, LeverRecord, WatchedObject
 from tests.actions.site import QuickClock
 from tests.actions.stored_holds import record
@@ -155,8 +155,8 @@ def oversleep(cluster: Cluster, fake_cluster: FakeCluster, chore: str) -> None:
 
     def sleep() -> None:
         fake_cluster.meanwhile = lambda: None
-        fake_cluster.clock.advance(chore_locks.LEASE_SECONDS + 1)
-        with chore_locks.lock_chore(cluster.pk, chore, fake_cluster.clock) as taken:
+        fake_cluster.clock.advance(row_leases.CHORE_SECONDS + 1)
+        with row_leases.lock_chore(cluster.pk, chore, fake_cluster.clock) as taken:
             assert taken is not None
             # As if the other were still at it when this one wakes up.
             Chore.objects.update(holder="another")
@@ -168,7 +168,7 @@ def test_a_prover_that_was_stopped_past_its_lease_ends(
     cluster: Cluster, fake_cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Otherwise its turn is over by then, whoever has the lease.
-    monkeypatch.setattr(hold_proofs, "TURN_SECONDS", chore_locks.LEASE_SECONDS * 4)
+    monkeypatch.setattr(hold_proofs, "TURN_SECONDS", row_leases.CHORE_SECONDS * 4)
     hold(cluster, "ab")
     oversleep(cluster, fake_cluster, hold_proofs.CHORE)
     assert prove(cluster, fake_cluster) == {"a": True}
@@ -231,7 +231,7 @@ def test_who_inspects_and_was_stopped_past_its_lease_ends(
     cluster: Cluster, fake_cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Otherwise its turn is over by then, whoever has the lease.
-    monkeypatch.setattr(drift_detection, "TURN_SECONDS", chore_locks.LEASE_SECONDS * 4)
+    monkeypatch.setattr(drift_detection, "TURN_SECONDS", row_leases.CHORE_SECONDS * 4)
     now = fake_cluster.clock.now()
     for name in ("a", "b"):
         act(cluster, name, now=now, finished_at=now, guarded=True)

@@ -10,7 +10,7 @@ import pytest
 from gangboard.actions import clock_steps, hold_proofs
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.sweeper import Sweeper
-from gangboard.store import actions, chore_locks, cluster_leases, heartbeats, rate_limits
+from gangboard.store import actions, cluster_leases, heartbeats, rate_limits, row_leases
 from gangboard.store.models import (
     Action,
     ActionStep,
@@ -94,10 +94,10 @@ def test_a_chore_that_a_dead_worker_did(cluster: Cluster, clock: QuickClock) -> 
     Chore.objects.create(
         cluster=cluster, name="prove", holder="dead", held_until=clock.now() + HOURS
     )
-    with chore_locks.lock_chore(cluster.pk, "prove", clock) as lock:
+    with row_leases.lock_chore(cluster.pk, "prove", clock) as lock:
         assert lock is None
-    clock.advance(chore_locks.LONGEST_REST + 1)
-    with chore_locks.lock_chore(cluster.pk, "prove", clock) as lock:
+    clock.advance(row_leases.LONGEST_REST + 1)
+    with row_leases.lock_chore(cluster.pk, "prove", clock) as lock:
         assert lock is not None
 
 

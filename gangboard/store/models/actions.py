@@ -213,7 +213,7 @@ class HoldCheck(models.Model):
 
 
 class Chore(models.Model):
-    """What one worker at a time does for a cluster, such as proving its Holds; see store.chore_locks."""
+    """What one worker at a time does for a cluster, such as proving its Holds; see store.row_leases."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="chores")
     name = models.CharField(max_length=16)
