@@ -1,7 +1,10 @@
-"""The audit: what happened, who did it, from where and to whom; rows that are only ever added.
+"""The audit: what happened, who did it, from where and to whom. Rows are only ever added, as a hash chain.
 
-One row is appended at a time: whoever appends holds the head until the end of the transaction. So
-`audit` comes last in a transaction, after every other row that somebody else may want to write.
+A worker appends one row at a time and holds the head until its transaction ends. So `audit` comes last in a
+transaction, after every other row that another transaction may want to write.
+
+Each row has the hash of the row before it and of its own content. Whoever changes or removes a row in the database has to
+write all later rows anew, and a person who has noted a later head sees that.
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ FIELDS = (
     "source",
     "details",
 )
-"""What a row says; all of its columns but its own key and the hash."""
+"""Columns that the hash covers: all but the key and the hash itself."""
 
 
 class AuditLostError(RuntimeError):

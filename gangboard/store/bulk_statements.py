@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import datetime, timedelta
 from typing import Any
 
-from django.contrib.sessions.models import Session
-from django.db import connection, models
+from django.db import connection
 from django.db.models import QuerySet
-
-from gangboard.store.models import SessionRecord
 
 COPY_FROM = 200
 """Rows from which COPY into a temporary table beats single statements on PostgreSQL."""
 DELETE_BATCH = 500
-"""Rows of one transaction: a poll that wants to write waits for no more than that."""
-
-RECORDS_KEPT = timedelta(days=1)
-"""A form that a person sends after the end of their session is kept for that person (`web.kept_forms`)."""
+"""Rows of one transaction: a poll that wants to write waits no longer than for these."""
 
 
 def upsert_rows(
@@ -51,7 +44,7 @@ def upsert_rows(
         cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({marks}) {tail}", rows)  # noqa: S608  # names are our own
 
 
-def delete_in_batches(rows: models.QuerySet[Any]) -> int:
+def delete_in_batches(rows: QuerySet[Any]) -> int:
     """Delete all rows of a query, a transaction for each DELETE_BATCH rows; return how many."""
     deleted = 0
     while True:
@@ -60,15 +53,6 @@ def delete_in_batches(rows: models.QuerySet[Any]) -> int:
         deleted += len(keys)
         if len(keys) < DELETE_BATCH:
             return deleted
-
-
-def delete_expired_sessions(*, ended_before: datetime) -> int:
-    """Delete the sessions that expired before a moment, and their records a day later; return how many sessions."""
-    oldest = ended_before - RECORDS_KEPT
-    delete_in_batches(SessionRecord.objects.filter(ends_at__lt=oldest).order_by("ends_at"))
-    return delete_in_batches(
-        Session.objects.filter(expire_date__lt=ended_before).order_by("expire_date")
-    )
 
 
 def first_of_each(

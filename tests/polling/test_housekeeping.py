@@ -15,7 +15,7 @@ from django.utils import timezone
 from gangboard.actions.tasks import sweep
 from gangboard.polling import tasks
 from gangboard.polling.tasks import housekeep, seed
-from gangboard.store import authentication, bulk_statements
+from gangboard.store import authentication, bulk_statements, sessions
 from gangboard.store.heartbeats import beat, slots_are_short
 from gangboard.store.models import (
     AccessToken,
@@ -149,7 +149,7 @@ def test_old_sessions_go_some_at_a_time() -> None:
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(count):
-        forgotten = bulk_statements.delete_expired_sessions(ended_before=timezone.now())
+        forgotten = sessions.delete_expired_sessions(ended_before=timezone.now())
     assert forgotten == 2 * bulk_statements.DELETE_BATCH + 1
     assert most == [bulk_statements.DELETE_BATCH, bulk_statements.DELETE_BATCH, 1]
     assert not Session.objects.exists()
