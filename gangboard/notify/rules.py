@@ -11,8 +11,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from gangboard.domain.health import Health
-from gangboard.notify.channels import record, usable_channels
-from gangboard.notify.errors import NotifyError
+from gangboard.notify.channels import NotifyError, record, usable_channels
 from gangboard.notify.matching import RUNS
 from gangboard.notify.outbox import WAITING
 from gangboard.notify.triggers import MEANINGS, Trigger

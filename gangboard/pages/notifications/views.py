@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from gangboard.notify import channels, rules
-from gangboard.notify.errors import NotifyError
+from gangboard.notify.channels import NotifyError
 from gangboard.notify.matching import RUNS
 from gangboard.notify.outbox import MOST_WAITING
 from gangboard.pages.core.errors import sentence_of
