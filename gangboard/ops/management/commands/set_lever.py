@@ -5,8 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from gangboard.domain.roles_command import roles_command
-from gangboard.ops.database_command import DatabaseCommand
-from gangboard.ops.who import command_author
+from gangboard.ops.database_command import DatabaseCommand, command_author
 from gangboard.store import clusters
 
 
