@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from gangboard.ops.database_command import RoleCommand, command_author
-from gangboard.ops.links import sign_in_url
+from gangboard.public_address import sign_in_url
 from gangboard.store import authentication, people
 
 
