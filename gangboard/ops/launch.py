@@ -17,8 +17,8 @@ from django.core.management import call_command
 from django.db import connections
 
 from gangboard import public_address
-from gangboard.kube.destinations import SETTING
 from gangboard.kube.transport import is_address
+from gangboard.network_addresses import SETTING
 from gangboard.ops import processes
 from gangboard.ops.fleet import SimulatedClusters, real_clusters, remove_simulated
 from gangboard.ops.kubeconfigs import read_access, save_access
