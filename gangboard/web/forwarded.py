@@ -8,8 +8,8 @@ from collections.abc import Callable
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 
+from gangboard.client_address import is_proxy
 from gangboard.logs import get_logger
-from gangboard.peers import is_proxy
 
 PAUSE = 600.0
 """Seconds between two lines of the log about it: strangers can send the header too."""
