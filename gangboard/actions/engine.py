@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 from django.db import DatabaseError, InterfaceError
 
-from gangboard.actions import actor_client, checking, clock_steps, finishing, retries, sending
+from gangboard.actions import actor_client, checking, finishing, retries, sending
 from gangboard.actions.actor_client import ClientFactory, NoActorError
 from gangboard.actions.clock import Clock, RealClock
-from gangboard.actions.execution import ActionExecution, Checkpoint
+from gangboard.actions.execution import ActionExecution, Checkpoint, forget_future
 from gangboard.actions.finishing import ActionExit
 from gangboard.actions.live_objects import UnreadableError
 from gangboard.actions.verify import watching
@@ -113,7 +113,7 @@ class Engine:
     def _work(self, execution: ActionExecution) -> float | None:
         started = self.clock.monotonic()
         self.checkpoint("claimed")
-        clock_steps.forget_future(execution)
+        forget_future(execution)
         while True:
             execution.renew()
             delay = _next(execution)
