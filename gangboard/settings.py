@@ -375,8 +375,8 @@ SPECTACULAR_SETTINGS = {
         "ChannelState": "gangboard.pages.notifications.rows.CHANNEL_STATES",
         "RuleState": "gangboard.pages.notifications.rows.RULE_STATES",
         "DeliveryState": "gangboard.notify.outbox.STATES",
-        "RuleTrigger": "gangboard.notify.triggers.TRIGGERS",
-        "ChosenTrigger": "gangboard.notify.triggers.CHOICES",
+        "RuleTrigger": "gangboard.notify.rules.TRIGGERS",
+        "ChosenTrigger": "gangboard.notify.rules.CHOICES",
     },
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "POSTPROCESSING_HOOKS": [
