@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 Network = IPv4Network | IPv6Network
 _NAT64 = ip_network("64:ff9b::/96")
-SETTING = "GANGBOARD_CLUSTER_NETWORKS"
+CLUSTER_NETWORKS = "GANGBOARD_CLUSTER_NETWORKS"
 
 
 class ForbiddenAddressError(OSError):
@@ -39,15 +39,19 @@ def embedded(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
 def is_within(address: IPv4Address | IPv6Address, networks: Sequence[Network]) -> bool:
     """Return whether an address, or the IPv4 address that it stands for, is in one of the networks."""
     return any(
-        one.version == network.version and one in network
-        for one in {address, embedded(address)}
+        known.version == network.version and known in network
+        for known in {address, embedded(address)}
         for network in networks
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Destinations:
-    """The networks of a setting."""
+    """Addresses that gangboard connects to where a person gave the address of a cluster on a page.
+
+    A name is looked up for each connection, so the address is checked then: since the trial of the cluster the name may
+    have got another address.
+    """
 
     networks: Sequence[Network] = ()
     """Empty: all addresses but those of this machine and of its link."""

@@ -6,7 +6,6 @@ from django.conf import settings
 from django.urls import reverse
 
 _USUAL = "http://127.0.0.1:8000"
-__all__ = ["forget_address", "public_url", "remember_address", "sign_in_url"]
 
 
 def public_url() -> str:
@@ -20,7 +19,7 @@ def public_url() -> str:
 
 
 def remember_address(url: str) -> None:
-    """Let commands that run beside `up` print links to it: its port may not be the usual one."""
+    """Store the address for commands that run beside `up`: its port may not be the usual one."""
     path = settings.STATE_DIR / "address"
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.write_text(url, encoding="utf-8")

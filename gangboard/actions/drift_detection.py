@@ -1,4 +1,4 @@
-"""After `verified`: the poll's word is compared with it, and who undid it later is named too."""
+"""Drift after `verified`: guarded actions are compared with what the poll stores, and whoever undid one is named."""
 
 from __future__ import annotations
 
@@ -229,8 +229,8 @@ def _is_renewed(client: ActorClient, above: dict[str, Any]) -> bool:
 def _has_ended(raw: Json) -> bool:
     conditions = (raw.get("status") or {}).get("conditions") or ()
     return any(
-        one["type"] in ("Complete", "Completed", "Failed") and one["status"] == "True"
-        for one in conditions
+        condition["type"] in ("Complete", "Completed", "Failed") and condition["status"] == "True"
+        for condition in conditions
     )
 
 
@@ -272,21 +272,16 @@ def _undo(
     return ActionState.REVERTED
 
 
-def guard(action: Action) -> None:
-    """Let go of older actions on the same objects: the newest word counts. In a transaction."""
-    unguard_others(action)
-
-
 def unguard_others(action: Action) -> None:
-    """Stop comparing older actions that are about an object of this one."""
+    """Stop comparing older actions on the same objects: only the newest counts. In a transaction."""
     own = paths(action)
     older = Action.objects.filter(
         cluster=action.cluster, namespace=action.namespace, guarded=True
     ).exclude(pk=action.pk)
     overruled = [
-        one.pk
-        for one in older
-        if paths(one) & own or (one.kind, one.name) == (action.kind, action.name)
+        other.pk
+        for other in older
+        if paths(other) & own or (other.kind, other.name) == (action.kind, action.name)
     ]
     if overruled:
         Action.objects.filter(pk__in=overruled).update(guarded=False)

@@ -19,7 +19,7 @@ from gangboard.store.role_places import role_text
 
 
 class DatabaseCommand(PrintingCommand):
-    """Base of all commands that read or write what gangboard keeps."""
+    """Base of all commands that read or write the database."""
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         """Run the command. Raises CommandError where the database fails or is of another release."""
@@ -75,7 +75,7 @@ class RoleCommand(DatabaseCommand):
 
 
 def command_author() -> str:
-    """Return `ada (manage.py)`; in a container without that user the number instead of the name."""
+    """Return `ada (manage.py)`, or the user's number if the container has no such user."""
     uid = os.getuid()
     try:
         name = pwd.getpwuid(uid).pw_name

@@ -18,7 +18,7 @@ from django.db import connections
 
 from gangboard import public_address
 from gangboard.kube.transport import is_address
-from gangboard.network_addresses import SETTING
+from gangboard.network_addresses import CLUSTER_NETWORKS
 from gangboard.ops import processes
 from gangboard.ops.fleet import SimulatedClusters, real_clusters, remove_simulated
 from gangboard.ops.kubeconfigs import read_access, save_access
@@ -94,7 +94,7 @@ def launch(
         place = Place(host, free_port(host, port))
         if is_address(host) and ip_address(host).is_loopback:
             # Clusters of a laptop (kind, minikube) are on it, and so is everyone who can reach the pages.
-            os.environ.setdefault(SETTING, "0.0.0.0/0,::/0")
+            os.environ.setdefault(CLUSTER_NETWORKS, "0.0.0.0/0,::/0")
         with Supervisor(say) as supervisor:
             try:
                 _run(supervisor, place, say, announce)

@@ -90,7 +90,7 @@ def number_of(rows: QuerySet[Any], holder: str) -> int | None:
 
 
 CHORE_SECONDS = 30.0
-"""How long whoever does it may be silent. Longer than the deadline of any single request."""
+"""Seconds for which the worker of a chore may be silent. Longer than the deadline of any single request."""
 LONGEST_REST = 60.0
 """Seconds that a chore rests at most."""
 CHORE_LEASES = RowLeases("held_until", CHORE_SECONDS)
@@ -107,7 +107,7 @@ class ChoreLock:
     _rest: float = 0.0
 
     def renew(self) -> bool:
-        """Keep it for another lease time; return False when it was taken over: then stop."""
+        """Keep the chore for another lease time. Return False if another worker has taken it over: then stop."""
         return bool(CHORE_LEASES.extend(self._row(), self.clock))
 
     def rest(self, seconds: float) -> None:
@@ -129,7 +129,7 @@ class ChoreLock:
 
 @contextmanager
 def lock_chore(cluster_id: int, name: str, clock: DatabaseClock) -> Iterator[ChoreLock | None]:
-    """Lock a chore of a cluster; yields None where somebody does it, it rests, or the cluster is gone."""
+    """Lock a chore of a cluster. Yields None if another worker does it, if it rests, or if the cluster is gone."""
     if not Cluster.objects.filter(pk=cluster_id).exists():
         yield None
         return

@@ -1,4 +1,4 @@
-"""applied → verified, or reverted with the one who did it: one look after the other."""
+"""applied → verified, or reverted with the one who did it, in one check after the other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from gangboard.actions import patches
 from gangboard.actions.actor_client import Json, get_object
 from gangboard.actions.checking import restarts_of
-from gangboard.actions.drift_detection import guard
+from gangboard.actions.drift_detection import unguard_others
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early, finish
 from gangboard.actions.live_objects import Live
@@ -168,7 +168,7 @@ def _verified(execution: ActionExecution) -> float:
         sentence = sentence.replace(", siblings untouched", "")
 
     def also() -> None:
-        guard(execution.action)
+        unguard_others(execution.action)
         _note_native(execution, held=True)
 
     execution.checkpoint("verified:before-writing")
@@ -185,7 +185,7 @@ def _verified(execution: ActionExecution) -> float:
 
 
 def _sibling_changes(execution: ActionExecution) -> list[str]:
-    """Return what has happened to the pod_checks, the owner's own restart first. Raises KubeError."""
+    """Return what has happened to the siblings, the owner's own restart first. Raises KubeError."""
     context = execution.context
     before, above = context["siblings"], context.get("above")
     found = []
@@ -292,7 +292,7 @@ def _given_up(execution: ActionExecution, left: tuple[Pod, ...]) -> float:
     finish(
         execution,
         ActionExit(ActionState.FAILED, sentence, {"guarded": True}),
-        lambda: guard(execution.action),
+        lambda: unguard_others(execution.action),
     )
     return 0.0
 
