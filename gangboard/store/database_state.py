@@ -25,7 +25,7 @@ _DEFECTS = (psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComp
 def is_migrated() -> bool:
     """Return whether every migration is applied, and no table is of before the first release.
 
-    Raises `django.db.Error` when nobody can tell.
+    Raises `django.db.Error` if the database does not answer.
     """
     connection = connections[DEFAULT_DB_ALIAS]
     connection.ensure_connection()

@@ -212,7 +212,7 @@ def read_independent_owners(cluster_id: int, visible: Q) -> list[tuple[str, str]
 def save_lever_proof(
     cluster_id: int, lever: str, *, held: bool, at: datetime, build: str = "", sentence: str = ""
 ) -> None:
-    """Record that a lever was seen to hold on a cluster, or not to, in one statement."""
+    """Record a proof that a lever holds on a cluster, or that it does not, in place of the one before (1 statement)."""
     column = "proved_at" if held else "refuted_at"
     row = LeverRecord(cluster_id=cluster_id, lever=lever, build=build[:64], sentence=sentence)
     setattr(row, column, at)
@@ -227,7 +227,7 @@ def save_lever_proof(
 def save_hold_check(
     cluster_id: int, hold_uid: str, *, in_force: bool | None, at: datetime, sentence: str
 ) -> None:
-    """Record the proof of one Hold, in one statement."""
+    """Record the check of one Hold in place of the one before (1 statement)."""
     row = HoldCheck(
         cluster_id=cluster_id,
         hold_uid=hold_uid,
@@ -244,9 +244,9 @@ def save_hold_check(
 
 
 def mark_unproved(cluster_id: int, hold_uids: Collection[str], sentence: str) -> bool:
-    """Record that nothing is known now of Holds that were proved earlier; return whether that is news.
+    """Record that Holds which were proved earlier have no proof now. Return True if that is new.
 
-    When they were looked at last stays: nobody has looked.
+    The time of their last check stays, because this is no check.
     """
     rows = HoldCheck.objects.filter(cluster_id=cluster_id, hold_uid__in=hold_uids)
     known = rows.exclude(in_force=None, sentence=sentence)
@@ -254,6 +254,6 @@ def mark_unproved(cluster_id: int, hold_uids: Collection[str], sentence: str) ->
 
 
 def delete_stale_checks(cluster_id: int) -> None:
-    """Drop the proofs of Holds that are not there any more."""
-    there = WatchedObject.objects.filter(cluster_id=cluster_id, resource=HOLDS).values("uid")
-    HoldCheck.objects.filter(cluster_id=cluster_id).exclude(hold_uid__in=there).delete()
+    """Delete the proofs of Holds that are gone."""
+    existing = WatchedObject.objects.filter(cluster_id=cluster_id, resource=HOLDS).values("uid")
+    HoldCheck.objects.filter(cluster_id=cluster_id).exclude(hold_uid__in=existing).delete()

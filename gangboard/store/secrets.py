@@ -17,7 +17,7 @@ from django.utils import timezone
 from gangboard.store.audit import audit
 from gangboard.store.models import Channel, Cluster
 
-COLUMNS = ("credentials", "actor_credentials")
+SEALED_COLUMNS = ("credentials", "actor_credentials")
 """Encrypted columns of a cluster."""
 
 
@@ -26,7 +26,7 @@ class SecretUnreadableError(RuntimeError):
 
 
 def _keys() -> MultiFernet:
-    """The installation's keys: the first encrypts, each of them decrypts."""
+    """Return the installation's keys: the first encrypts, each of them decrypts."""
     return MultiFernet([Fernet(key) for key in settings.ENCRYPTION_KEYS])
 
 
@@ -66,10 +66,10 @@ def same_hash(secret: str, secret_hash: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """What `rotate_keys` has done."""
+    """Result of `rotate_keys`."""
 
     encrypted: int
-    """Credentials that the newest key reads now."""
+    """Credentials that are encrypted with the newest key now."""
     unreadable: tuple[str, ...]
     """Clusters and channels that no key reads, by name. They are left as they are."""
 
@@ -103,6 +103,6 @@ def rotate_keys(*, by: str) -> Rotation:
 def _sealed() -> Iterator[tuple[Any, str]]:
     """Yield each row that has encrypted columns, with the name of one."""
     for cluster in Cluster.objects.all():
-        yield from ((cluster, column) for column in COLUMNS)
+        yield from ((cluster, column) for column in SEALED_COLUMNS)
     for channel in Channel.objects.all():
         yield channel, "address"

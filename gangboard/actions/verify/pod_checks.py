@@ -12,12 +12,12 @@ from gangboard.domain.text import count, is_or_are
 
 
 def live_pods(pods: Iterable[Pod]) -> tuple[Pod, ...]:
-    """Return the pods that still run or end; finished ones may stay for ever."""
+    """Return the pods that run or end. Finished pods may stay for ever."""
     return tuple(pod for pod in pods if pod.is_live)
 
 
 def ending_text(pods: tuple[Pod, ...], now: datetime) -> str:
-    """Return how many pods are still there and how much of their grace is left; empty for none."""
+    """Return how many pods are left and the rest of their grace period, or empty for no pods."""
     ending = [pod for pod in pods if pod.is_terminating]
     staying = len(pods) - len(ending)
     texts = []
@@ -33,7 +33,7 @@ def ending_text(pods: tuple[Pod, ...], now: datetime) -> str:
 
 
 def _grace_left(pods: list[Pod], now: datetime) -> int:
-    """Return the longest rest of a grace period: deletionTimestamp is when it will be over."""
+    """Return the longest rest of a grace period, which ends at the deletionTimestamp."""
     ends = [pod.meta.deleting_since for pod in pods if pod.meta.deleting_since is not None]
     return max(0, math.ceil((max(ends) - now).total_seconds())) if ends else 0
 
@@ -51,22 +51,22 @@ def places_text(pods: tuple[Pod, ...]) -> str:
 def sibling_changes(
     before: Mapping[str, Sequence[Any]], pods: Iterable[Pod], *, finished: frozenset[str]
 ) -> list[str]:
-    """Return a sentence for each sibling pod that is not as it was.
+    """Return a sentence for each sibling pod that is gone or has a restarted container.
 
     `before` maps pod uid to [name, container restarts, uid of its Job]; `finished` are uids of Jobs
-    that have ended by themselves, whose pods may go. Pods that are new are the other side of one that
-    is missing. What an older release wrote down lacks the uid: then nothing excuses a pod that is gone.
+    that have ended by themselves, whose pods may go. New pods are not reported: each replaces a missing one. Entries of an
+    older release lack the uid of the Job, so a missing pod is always reported.
     """
-    now = {pod.meta.ref.uid: pod for pod in pods}
-    found = []
+    current = {pod.meta.ref.uid: pod for pod in pods}
+    sentences = []
     for uid, (name, restarts, *job) in before.items():
-        pod = now.get(uid)
+        pod = current.get(uid)
         if pod is None:
             if not finished.intersection(job):
-                found.append(f"Sibling pod {name} is gone.")
+                sentences.append(f"Sibling pod {name} is gone.")
         elif pod_restarts(pod) > restarts:
-            found.append(f"A container of sibling pod {name} was restarted.")
-    return found
+            sentences.append(f"A container of sibling pod {name} was restarted.")
+    return sentences
 
 
 def pod_restarts(pod: Pod) -> int:
