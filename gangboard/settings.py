@@ -20,7 +20,7 @@ STATE_DIR = env.read_folder(
 )
 
 DEBUG = env.read_bool("GANGBOARD_DEBUG", default=False, meaning="Django's debug pages")
-DEFAULT_EXCEPTION_REPORTER_FILTER = "gangboard.web.debug_page.AddressesToo"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "gangboard.web.error_pages.AddressesToo"
 SECRET_KEY, *SECRET_KEY_FALLBACKS = keys.read_keys(
     "GANGBOARD_SECRET_KEY",
     "key that signs sessions; several, the newest first, to replace it",

@@ -1,20 +1,26 @@
-"""The answer to a request that ended in an exception (Django's handler500)."""
+"""Answers to requests that ended in an exception (handler500), or have no page (handler404), and Django's debug page."""
 
 from __future__ import annotations
 
+import re
 import sys
 from http import HTTPStatus
 
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
-from django.views.defaults import server_error
+from django.views.debug import SafeExceptionReporterFilter
+from django.views.defaults import page_not_found, server_error
 
 from gangboard.logs import get_logger
 from gangboard.problem_codes import problem_document
 from gangboard.store.database_state import RETRY_SECONDS, UNAVAILABLE, is_unavailable
+from gangboard.web.auth import viewer_for
+from gangboard.web.layout import plain_page
 
 _API = "/api/"
 log = get_logger(__name__)
+_WITHOUT_HEADER = ("/api/", "/static/")
 
 
 def answer_error(request: HttpRequest) -> HttpResponse:
@@ -38,3 +44,28 @@ def answer_error(request: HttpRequest) -> HttpResponse:
     # One line is enough: Django would log a traceback for each request while the database is away.
     response._has_been_logged = True  # type: ignore[attr-defined]  # Django's own mark
     return response
+
+
+def answer_missing(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Return 404 with the header of all pages for who is signed in, else the plain page."""
+    if request.path.startswith(_WITHOUT_HEADER):
+        return page_not_found(request, exception)
+    try:
+        user = getattr(request, "user", None)
+        if user is None or not user.is_authenticated:
+            return page_not_found(request, exception)
+        viewer = viewer_for(request)
+        return plain_page(
+            request, "missing.html", viewer=viewer, section="", context={}, status=404
+        )
+    except DatabaseError:
+        # There is no such page whether or not the database answers.
+        return page_not_found(request, exception)
+
+
+class AddressesToo(SafeExceptionReporterFilter):
+    """Hide addresses as well: the one of a broker or database may hold a password."""
+
+    hidden_settings = re.compile(
+        f"{SafeExceptionReporterFilter.hidden_settings.pattern}|URL|BROKER", flags=re.IGNORECASE
+    )
