@@ -20,7 +20,7 @@ with told_in_one_sentence():
     _django = get_wsgi_application()
 
 from gangboard.database_limits import limit_web  # needs the settings
-from gangboard.web.security import HEADERS
+from gangboard.web.headers import HEADERS
 
 for _sentence in env.unknown_names():
     get_logger(__name__).warning(_sentence)

@@ -249,9 +249,9 @@ MIDDLEWARE = [
     # Before all that may refuse a request.
     "gangboard.web.access_log.AccessLogMiddleware",
     # Before all that asks whether a request came over https. It refuses nothing.
-    "gangboard.web.forwarded.ForwardedProtoMiddleware",
+    "gangboard.web.headers.ForwardedProtoMiddleware",
     # Before the others, so that their refusals carry the headers too.
-    "gangboard.web.security.SecurityHeadersMiddleware",
+    "gangboard.web.headers.SecurityHeadersMiddleware",
     # Before sessions: who asks is looked up in the slot too.
     "gangboard.web.live.throttle.LiveThrottleMiddleware",
     "django.middleware.security.SecurityMiddleware",
