@@ -381,7 +381,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "gangboard.api.schema_hooks.add_entity_tags",
+        "gangboard.api.entity_tags.add_entity_tags",
     ],
 }
 
