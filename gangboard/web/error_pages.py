@@ -47,7 +47,7 @@ def answer_error(request: HttpRequest) -> HttpResponse:
 
 
 def answer_missing(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Return 404 with the header of all pages for who is signed in, else the plain page."""
+    """Return 404 with the header of all pages for a signed-in user, else the plain page."""
     if request.path.startswith(_WITHOUT_HEADER):
         return page_not_found(request, exception)
     try:
@@ -59,12 +59,12 @@ def answer_missing(request: HttpRequest, exception: Exception) -> HttpResponse:
             request, "missing.html", viewer=viewer, section="", context={}, status=404
         )
     except DatabaseError:
-        # There is no such page whether or not the database answers.
+        # The page is missing whether or not the database answers.
         return page_not_found(request, exception)
 
 
 class AddressesToo(SafeExceptionReporterFilter):
-    """Hide addresses as well: the one of a broker or database may hold a password."""
+    """Hides addresses on Django's debug page (GANGBOARD_DEBUG), too: that of a broker or database may hold a password."""
 
     hidden_settings = re.compile(
         f"{SafeExceptionReporterFilter.hidden_settings.pattern}|URL|BROKER", flags=re.IGNORECASE

@@ -20,18 +20,18 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-"""Own files only: no inline script or style, no other host."""
+"""Only our own files: no inline script or style, no other host."""
 HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    # Also the Back button after sign-out must not show what was there.
+    # The Back button after a sign-out must show no data either.
     "Cache-Control": "no-store",
     # granian names itself if the answer has no such header.
     "Server": "gangboard",
 }
 """On every answer that does not say otherwise."""
 PAUSE = 600.0
-"""Seconds between two lines of the log about it: strangers can send the header too."""
+"""Seconds between two lines of the log about an untrusted header, because strangers can send one."""
 _HEADER = "HTTP_X_FORWARDED_PROTO"
 _log = get_logger(__name__)
 
@@ -51,14 +51,14 @@ class SecurityHeadersMiddleware:
 
 
 class ForwardedProtoMiddleware:
-    """Takes X-Forwarded-Proto out of requests that do not come from a proxy of ours."""
+    """Removes X-Forwarded-Proto from requests that come from no trusted proxy."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
         self._quiet_until = 0.0
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Return the answer to the request as far as it is believed."""
+        """Return the answer to the request without an untrusted header."""
         if _HEADER in request.META and not is_proxy(request.META):
             del request.META[_HEADER]
             if settings.HTTPS:
