@@ -15,10 +15,14 @@ LARGEST_BODY = 64 * 1024
 """Bytes, for everybody: every form and every call of the API fits in."""
 BODY_SECONDS = 5.0
 """From the end of the headers to the end of the body."""
+_CREDENTIALS = frozenset({b"authorization", b"cookie"})
+_OWN_NAMES = {b"content-type": "CONTENT_TYPE"}
+_NOT_PASSED_ON = frozenset({b"content-length", b"transfer-encoding"})
+"""The whole body has been read, so its length is known."""
 
 
 class Disconnected(Exception):  # noqa: N818  # named like what happens
-    """Nobody is there any more to be answered."""
+    """The sender has left."""
 
 
 async def read_body(
@@ -36,7 +40,7 @@ async def read_body(
     lengths = [value for name, value in headers if name == b"content-length"]
     if not lengths and not any(name == b"transfer-encoding" for name, _ in headers):
         return b""
-    # That there is one at most, and that it is a number, granian has seen to.
+    # granian takes one such header at most, and only a number in it.
     if lengths and int(lengths[0]) > largest:
         raise _too_large(largest)
     try:
@@ -63,12 +67,6 @@ async def _gather(receive: Receive, largest: int) -> bytes:
 def _too_large(largest: int) -> Refused:
     sentence = f"A request may have {largest // 1024} KiB at most."
     return Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence)
-
-
-_CREDENTIALS = frozenset({b"authorization", b"cookie"})
-_OWN_NAMES = {b"content-type": "CONTENT_TYPE"}
-_NOT_PASSED_ON = frozenset({b"content-length", b"transfer-encoding"})
-"""The body is here, and so its length is known."""
 
 
 def environ_of(scope: dict[str, Any], body: bytes) -> dict[str, Any]:
@@ -109,5 +107,5 @@ def environ_of(scope: dict[str, Any], body: bytes) -> dict[str, Any]:
 
 
 def sender_of(scope: dict[str, Any]) -> int:
-    """Return a number that requests with the same token or cookies share. It is not checked who they are."""
+    """Return a number that requests with the same token or cookies share. It proves no identity."""
     return hash(tuple(value for name, value in scope["headers"] if name in _CREDENTIALS))

@@ -14,14 +14,23 @@ Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
+Wsgi = Callable[[dict[str, Any], Any], Iterable[bytes]]
+
+AT_ONCE = 1024 * 1024
+"""Bytes up to which an answer is gathered before its thread is free and it goes out."""
+PIECE = 64 * 1024
+PIECE_SECONDS = 20.0
+"""Seconds in which the reader of a longer answer must take a piece."""
+WHOLE_SECONDS = 600.0
+"""Seconds after which a longer answer is given up. Its thread may hold a connection to the database."""
 
 _API = "/api/"
 _AGAIN = "1"
-"""Seconds after which who was refused for lack of room may try again."""
+"""Seconds after which a request may be sent again that was refused for lack of room."""
 
 
 class Refused(Exception):  # noqa: N818  # named like what happens
-    """The request is not taken. The text is one sentence for whoever sent it."""
+    """The request is refused. The text is one sentence for its sender."""
 
     def __init__(self, status: HTTPStatus, sentence: str) -> None:
         super().__init__(sentence)
@@ -29,9 +38,9 @@ class Refused(Exception):  # noqa: N818  # named like what happens
 
 
 def refusal(path: str, refused: Refused, headers: Headers) -> tuple[Message, Message]:
-    """Return the messages that say it: problem details (RFC 9457) in the API, else plain text.
+    """Return the messages of a refusal: problem details (RFC 9457) in the API, else plain text.
 
-    The connection ends with it: what else comes on it is the rest of what was refused.
+    The connection ends, because the rest of the refused request may follow on it.
     """
     status, sentence = refused.status, str(refused)
     if path.startswith(_API):
@@ -52,19 +61,8 @@ def refusal(path: str, refused: Refused, headers: Headers) -> tuple[Message, Mes
     )
 
 
-Wsgi = Callable[[dict[str, Any], Any], Iterable[bytes]]
-
-AT_ONCE = 1024 * 1024
-"""Bytes up to which an answer is gathered before its thread is free and it goes out."""
-PIECE = 64 * 1024
-PIECE_SECONDS = 20.0
-"""In which the reader of a longer answer must take a piece."""
-WHOLE_SECONDS = 600.0
-"""Seconds after which a longer answer is given up. Its thread may hold a connection to the database."""
-
-
 class SlowReaderError(Exception):
-    """An answer was given up, because nobody took it."""
+    """An answer was given up, because its reader did not take it."""
 
 
 class _Started:

@@ -14,37 +14,38 @@ WEB_SERVER = (
     *("--http", "1", "--no-ws"),
     # Connections that are open, and that may wait to be.
     *("--backpressure", "4096", "--backlog", "4096"),
-    # Milliseconds and bytes for the headers; the time also ends connections on which nobody asks.
+    # Milliseconds and bytes for the headers; the time also ends idle connections.
     *("--http1-header-read-timeout", "10000", "--http1-buffer-size", "65536"),
 )
-
-
+"""Options of granian for `manage.py up`, the Dockerfile and tests."""
 _DESCRIPTORS = Path("/proc/self/fd")
 
 
 def end_stuck_connections(seconds: float) -> int:
-    """Let the kernel end connections whose other side has taken nothing for so long; return of how many sockets.
+    """Let the kernel end connections whose other side takes no data for so long. Return the number of listening sockets.
 
-    Each connection has it from the socket that it came in by. Nothing above the kernel ends them: a
-    reader who never reads would keep his socket, and what is in its buffers, for ever. Only Linux can
-    (TCP_USER_TIMEOUT, tcp(7)); elsewhere 0 is returned.
+    A connection inherits the option from its listening socket. granian does not end such connections: a reader that never
+    reads would keep a socket and its buffers for ever. Only Linux has the option (TCP_USER_TIMEOUT, tcp(7)); other systems
+    return 0.
     """
     if not hasattr(socket, "TCP_USER_TIMEOUT") or not _DESCRIPTORS.is_dir():
         return 0
-    found = 0
+    listening = 0
     for name in os.listdir(_DESCRIPTORS):
         try:
-            one = socket.socket(fileno=os.dup(int(name)))
+            candidate = socket.socket(fileno=os.dup(int(name)))
         except OSError:  # no socket, or closed meanwhile
             continue
-        with one:
-            if _listens(one):
-                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(seconds * 1000))
-                found += 1
-    return found
+        with candidate:
+            if _listens(candidate):
+                candidate.setsockopt(
+                    socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(seconds * 1000)
+                )
+                listening += 1
+    return listening
 
 
-def _listens(one: socket.socket) -> bool:
-    return one.family in (socket.AF_INET, socket.AF_INET6) and bool(
-        one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+def _listens(candidate: socket.socket) -> bool:
+    return candidate.family in (socket.AF_INET, socket.AF_INET6) and bool(
+        candidate.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
     )
