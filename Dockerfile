@@ -25,7 +25,7 @@ ENV PATH=/opt/venv/bin:$PATH \
     GANGBOARD_STATE=/state
 USER 10001
 EXPOSE 8000
-# The first lines are those of gangboard/serving/command.py, which says why. A page that waits for news would hold up
+# The first lines are those of gangboard/serving/web_server.py, which says why. A page that waits for news would hold up
 # the end of the process for 25 s, and with it the start of the next.
 CMD ["granian", "gangboard.entry:application", \
      "--interface", "asginl", "--workers", "1", "--loop", "asyncio", "--http", "1", "--no-ws", \

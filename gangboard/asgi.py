@@ -12,15 +12,15 @@ from gangboard import env
 from gangboard.failures import told_in_one_sentence
 from gangboard.logs import get_logger
 from gangboard.serving.application import Application
-from gangboard.serving.lanes import Lane
-from gangboard.serving.sockets import end_stuck_connections
+from gangboard.serving.thread_pools import Lane
+from gangboard.serving.web_server import end_stuck_connections
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
 with told_in_one_sentence():
     _django = get_wsgi_application()
 
 from gangboard.database_limits import limit_web  # needs the settings
-from gangboard.web.security import HEADERS
+from gangboard.web.headers import HEADERS
 
 for _sentence in env.unknown_names():
     get_logger(__name__).warning(_sentence)
@@ -52,7 +52,7 @@ METRICS_SECONDS = 9.0
 """Prometheus gives up after ten."""
 STUCK_SECONDS = 10.0
 OPEN_FILES = 8_192
-"""More than granian's connections (see `serving.command`), databases and files together."""
+"""More than granian's connections (see `serving.web_server`), databases and files together."""
 
 application = Application(
     _django,

@@ -130,7 +130,7 @@ def limit_connections(instance: Any, **_: object) -> None:
     """
     # They import Django's database, which needs the settings.
     from gangboard.database_limits import limit_worker
-    from gangboard.store.schema import check_server
+    from gangboard.store.database_state import check_server
 
     limit_worker(settings.DATABASES["default"], threads=instance.concurrency)
     try:

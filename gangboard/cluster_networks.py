@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from gangboard.kube.destinations import Destinations
+from gangboard.network_addresses import Destinations
 
 
 def cluster_destinations() -> Destinations:

@@ -2,6 +2,6 @@
 
 from importlib import import_module
 
-from gangboard.serving.deferred import DeferredApplication
+from gangboard.serving.application import DeferredApplication
 
 application = DeferredApplication(lambda: import_module("gangboard.asgi").application)

@@ -1,12 +1,14 @@
-"""IP addresses and the networks that they are in, as settings of allowed networks compare them."""
+"""IP addresses, and the networks that gangboard may connect to."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 Network = IPv4Network | IPv6Network
 _NAT64 = ip_network("64:ff9b::/96")
+CLUSTER_NETWORKS = "GANGBOARD_CLUSTER_NETWORKS"
 
 
 class ForbiddenAddressError(OSError):
@@ -37,7 +39,31 @@ def embedded(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
 def is_within(address: IPv4Address | IPv6Address, networks: Sequence[Network]) -> bool:
     """Return whether an address, or the IPv4 address that it stands for, is in one of the networks."""
     return any(
-        one.version == network.version and one in network
-        for one in {address, embedded(address)}
+        known.version == network.version and known in network
+        for known in {address, embedded(address)}
         for network in networks
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Destinations:
+    """Addresses that gangboard connects to where a person gave the address of a cluster on a page.
+
+    A name is looked up for each connection, so the address is checked then: since the trial of the cluster the name may
+    have got another address.
+    """
+
+    networks: Sequence[Network] = ()
+    """Empty: all addresses but those of this machine and of its link."""
+
+    def allows(self, text: str) -> bool:
+        """Return whether an IP address may be connected to."""
+        address = read_address(text)
+        if address is None:
+            return False
+        if self.networks:
+            return is_within(address, self.networks)
+        found = embedded(address)
+        return not (
+            found.is_loopback or found.is_link_local or found.is_multicast or found.is_unspecified
+        )

@@ -12,7 +12,7 @@ from django.core.management.utils import get_random_secret_key
 from gangboard import env, keys
 from gangboard.database_url import SCHEMES, database_settings
 from gangboard.logs import logging_settings
-from gangboard.serving.bodies import LARGEST_BODY
+from gangboard.serving.request import LARGEST_BODY
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 STATE_DIR = env.read_folder(
@@ -20,7 +20,7 @@ STATE_DIR = env.read_folder(
 )
 
 DEBUG = env.read_bool("GANGBOARD_DEBUG", default=False, meaning="Django's debug pages")
-DEFAULT_EXCEPTION_REPORTER_FILTER = "gangboard.web.debug_page.AddressesToo"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "gangboard.web.error_pages.AddressesToo"
 SECRET_KEY, *SECRET_KEY_FALLBACKS = keys.read_keys(
     "GANGBOARD_SECRET_KEY",
     "key that signs sessions; several, the newest first, to replace it",
@@ -249,9 +249,9 @@ MIDDLEWARE = [
     # Before all that may refuse a request.
     "gangboard.web.access_log.AccessLogMiddleware",
     # Before all that asks whether a request came over https. It refuses nothing.
-    "gangboard.web.forwarded.ForwardedProtoMiddleware",
+    "gangboard.web.headers.ForwardedProtoMiddleware",
     # Before the others, so that their refusals carry the headers too.
-    "gangboard.web.security.SecurityHeadersMiddleware",
+    "gangboard.web.headers.SecurityHeadersMiddleware",
     # Before sessions: who asks is looked up in the slot too.
     "gangboard.web.live.throttle.LiveThrottleMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -375,13 +375,13 @@ SPECTACULAR_SETTINGS = {
         "ChannelState": "gangboard.pages.notifications.rows.CHANNEL_STATES",
         "RuleState": "gangboard.pages.notifications.rows.RULE_STATES",
         "DeliveryState": "gangboard.notify.outbox.STATES",
-        "RuleTrigger": "gangboard.notify.triggers.TRIGGERS",
-        "ChosenTrigger": "gangboard.notify.triggers.CHOICES",
+        "RuleTrigger": "gangboard.notify.rules.TRIGGERS",
+        "ChosenTrigger": "gangboard.notify.rules.CHOICES",
     },
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "gangboard.api.schema_hooks.add_entity_tags",
+        "gangboard.api.entity_tags.add_entity_tags",
     ],
 }
 

@@ -9,5 +9,5 @@ urlpatterns = [
     path("", include("gangboard.pages.urls")),
     path("", include("gangboard.api.urls")),
 ]
-handler404 = "gangboard.web.missing_page.answer_missing"
-handler500 = "gangboard.web.server_errors.answer_error"
+handler404 = "gangboard.web.error_pages.answer_missing"
+handler500 = "gangboard.web.error_pages.answer_error"

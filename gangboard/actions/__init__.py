@@ -1,7 +1,7 @@
 """Acting on clusters: request → choose lever → arm → prove → act → verify → audit.
 
 The only room that writes to Kubernetes. The database is the queue of record: a request is a row
-(outbox), a sweeper finds what nobody works on, Redis only wakes workers. `service` serves
+(outbox), a sweeper finds due rows that no worker has claimed, and Redis only wakes workers. `service` serves
 pages and API; everything else runs in the act worker. May import kube, decode, store, diagnosis and
 the registries. Nothing here asks a person anything.
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gangboard.actions import earlier_runs, hold_expiry, patches, preconditions, refusals
+from gangboard.actions import hold_expiry, patches, preconditions, refusals
 from gangboard.actions.actor_client import object_path
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early
-from gangboard.actions.live import Live, LiveOwner
+from gangboard.actions.live_objects import Live, LiveOwner
 from gangboard.decode.holds import HOLD
 from gangboard.domain.action import (
     ActionState,
@@ -65,7 +65,7 @@ def check(execution: ActionExecution) -> float:
     planned = _plan(execution, gang, levers)
     if not planned.allowed:
         return exit_early(execution, _refused(planned.why_not, planned.needs))
-    if (done := earlier_runs.exit_for(execution, gang, planned)) is not None:
+    if (done := preconditions.exit_if_done_before(execution, gang, planned)) is not None:
         return exit_early(execution, done)
     execution.context.update(_to_compare_with(live, gang, planned))
     _write(execution, planned)

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 from django.db import DatabaseError, InterfaceError
 
-from gangboard.actions import actor_client, checking, clock_steps, finishing, retries, sending
+from gangboard.actions import actor_client, checking, finishing, retries, sending
 from gangboard.actions.actor_client import ClientFactory, NoActorError
 from gangboard.actions.clock import Clock, RealClock
-from gangboard.actions.execution import ActionExecution, Checkpoint
+from gangboard.actions.execution import ActionExecution, Checkpoint, forget_future
 from gangboard.actions.finishing import ActionExit
-from gangboard.actions.live import UnreadableError
+from gangboard.actions.live_objects import UnreadableError
 from gangboard.actions.verify import watching
 from gangboard.actions.worker_slots import WORKER_SLOTS, WorkerSlots
 from gangboard.domain.action import ActionState
@@ -32,11 +32,11 @@ SLICE_SECONDS = 10.0
 """The most that one call works on one action."""
 NAP_SECONDS = 2.0
 """Longer pauses are slept by the broker, not by a thread."""
-MOST_FALLS = 3
-FALL_PAUSE = 5.0
-STUMBLED = "gangboard failed with an internal error and gave up. The log of the act worker has the details."
+MOST_INTERNAL_ERRORS = 3
+INTERNAL_ERROR_PAUSE = 5.0
+INTERNAL_ERROR = "gangboard failed with an internal error and gave up. The log of the act worker has the details."
 STARVED_SECONDS = 1.0
-"""What has been due for so long finds no free thread: then whoever only watches steps aside."""
+"""An action this overdue found no free thread. Actions that only watch then give theirs up."""
 
 
 def _no_checkpoint(name: str) -> None:
@@ -106,14 +106,14 @@ class Engine:
             return None  # the lease ends by itself, and the sweeper finds it
         except Exception:  # the edge of the process: recorded, and ended after a few times
             log.exception("action met an error of gangboard", action=action_id)
-            return self._stumbled(execution)
+            return self._after_internal_error(execution)
         finally:
             execution.close()
 
     def _work(self, execution: ActionExecution) -> float | None:
         started = self.clock.monotonic()
         self.checkpoint("claimed")
-        clock_steps.forget_future(execution)
+        forget_future(execution)
         while True:
             execution.renew()
             delay = _next(execution)
@@ -129,24 +129,24 @@ class Engine:
                 return delay
             self.clock.sleep(delay)
 
-    def _stumbled(self, execution: ActionExecution) -> float | None:
-        """Try again a little later; after a few times end the action, so that nothing waits for ever."""
+    def _after_internal_error(self, execution: ActionExecution) -> float | None:
+        """Try again a little later. After a few times end the action, so that nothing waits for ever."""
         execution.action.refresh_from_db()
         execution.reload_steps()
-        falls: int = execution.context.get("falls", 0) + 1
-        execution.context["falls"] = falls
+        errors: int = execution.context.get("falls", 0) + 1
+        execution.context["falls"] = errors  # the name in rows of older releases, too
         execution.write(context=True)
         if (
-            falls > MOST_FALLS
+            errors > MOST_INTERNAL_ERRORS
             and execution.action.finished_at is None
             and "exit" not in execution.context
         ):
-            finishing.exit_early(execution, ActionExit(ActionState.FAILED, STUMBLED))
+            finishing.exit_early(execution, ActionExit(ActionState.FAILED, INTERNAL_ERROR))
         if execution.action.due_at is None:
             actions.release_lease(execution.lease)
             return None
-        actions.put_off(execution.lease, self.clock, FALL_PAUSE * falls)
-        return FALL_PAUSE * falls
+        actions.put_off(execution.lease, self.clock, INTERNAL_ERROR_PAUSE * errors)
+        return INTERNAL_ERROR_PAUSE * errors
 
     def finish(self, action_id: str, *, seconds: float = 600.0) -> Action:
         """Work on an action until nothing is left to do, sleeping in between; for tests and commands."""

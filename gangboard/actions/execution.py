@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from gangboard.actions.actor_client import ActorClient, ClientFactory
@@ -28,6 +28,10 @@ Checkpoint = Callable[[str], None]
 """Called with the name of each boundary between database and network; a test may raise there."""
 SLOWEST_REQUEST = 15.0
 """Seconds that a request can take at most, connecting included."""
+TOLERANCE = timedelta(minutes=1)
+"""Clocks of two workers may differ by less."""
+_MOMENTS = frozenset({"since", "sent_at", "quiet_since", "missing_since"})
+"""Names of the moments in the context of an action."""
 
 
 @dataclass(slots=True)
@@ -160,3 +164,39 @@ class ActionExecution:
     def reload_steps(self) -> None:
         """Read the steps as they are stored."""
         self.steps = list(self.action.steps.all())
+
+
+def forget_future(execution: ActionExecution) -> None:
+    """Replace each moment of an action that lies in the future by now. Writes nothing if there is none.
+
+    The action wrote it down before the clock was set back. It would wait until the clock has caught up, for hours, and its
+    object would take no other action.
+    """
+    action, now = execution.action, execution.now
+    columns: dict[str, Any] = {
+        name: now
+        for name in ("sent_at", "applied_at")
+        if (moment := getattr(action, name)) is not None and moment > now + TOLERANCE
+    }
+    steps = [step for step in execution.steps if step.at is not None and step.at > now + TOLERANCE]
+    context = without_future(action.context, now)
+    if not columns and not steps and context == action.context:
+        return
+    action.context = context
+
+    def correct_steps() -> None:
+        for step in steps:
+            actions.change(step, {"at": now})
+
+    execution.write(context=True, also=correct_steps, **columns)
+
+
+def without_future(context: dict[str, Any], now: datetime) -> dict[str, Any]:
+    """Return the context of an action with now in place of each moment that lies in the future."""
+    found = dict(context)
+    for name, value in context.items():
+        if isinstance(value, dict):
+            found[name] = without_future(value, now)
+        elif name in _MOMENTS and datetime.fromisoformat(value) > now + TOLERANCE:
+            found[name] = now.isoformat()
+    return found

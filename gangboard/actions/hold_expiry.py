@@ -14,16 +14,16 @@ from datetime import UTC, datetime, timedelta
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Max, Q
 
+from gangboard.actions.hold_cache import Mark
 from gangboard.actions.preconditions import VIA_GANGBOARD
-from gangboard.actions.seen_holds import Mark
 from gangboard.domain.action import ActionRequest, ActionTarget, Verb
 from gangboard.domain.objects import ObjectRef, job_ref
 from gangboard.domain.owner import Owner
 from gangboard.facts.gang import Gang
 from gangboard.store import actions, gang_objects
-from gangboard.store.hold_records import HoldKey, HoldRecord, ended_records
 from gangboard.store.models import Action, Cluster
 from gangboard.store.row_leases import DatabaseClock
+from gangboard.store.suspend_records import HoldKey, HoldRecord, ended_records
 
 FIRST_RETRY, LONGEST_RETRY = timedelta(minutes=1), timedelta(minutes=30)
 AT_ONCE = 100

@@ -16,9 +16,8 @@ from gangboard.actions.retries import TRANSIENT_CODES
 from gangboard.domain.hold import HOLD_LEVER, HOLDS, Hold
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
-from gangboard.store import actions, chore_locks
-from gangboard.store.hold_records import made_by_actions
-from gangboard.store.lever_proofs import (
+from gangboard.store import actions, row_leases
+from gangboard.store.levers import (
     delete_stale_checks,
     mark_unproved,
     save_hold_check,
@@ -26,6 +25,7 @@ from gangboard.store.lever_proofs import (
 )
 from gangboard.store.models import Cluster, HoldCheck, WatchedObject
 from gangboard.store.objects import read_objects
+from gangboard.store.suspend_records import made_by_actions
 
 log = get_logger(__name__)
 
@@ -69,7 +69,7 @@ def prove_all(
     One worker at a time does it, and stops where the cluster does not answer: what that keeps from being
     proved is not known, and has its turn first after a while. Empty where somebody else is at it.
     """
-    with chore_locks.lock_chore(cluster_id, CHORE, clock) as held:
+    with row_leases.lock_chore(cluster_id, CHORE, clock) as held:
         cluster = Cluster.objects.filter(pk=cluster_id).first()
         if held is None or cluster is None:
             return {}
@@ -109,7 +109,7 @@ class _Turn:
     cluster: Cluster
     client: ActorClient
     clock: Clock
-    held: chore_locks.ChoreLock
+    held: row_leases.ChoreLock
     known: Mapping[str, HoldCheck]
     """uid of a Hold → its last proof before this turn."""
     own: frozenset[str]

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from gangboard.actions.seen_holds import Mark, read_holds
+from gangboard.actions.hold_cache import Mark, read_holds
 from gangboard.actions.step_results import sent_hold
 from gangboard.domain.action import ActionState, StepKind, Verb
 from gangboard.domain.hold import Hold

@@ -1,12 +1,17 @@
-"""Preconditions of each request that changes a cluster: read from the database right before it is sent."""
+"""Reasons why an action may not be sent, checked right before each request that changes a cluster."""
 
 from __future__ import annotations
 
 from django.contrib.auth import get_user_model
 
+from gangboard.actions import patches
+from gangboard.actions.actor_client import get_object
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit
-from gangboard.domain.action import ActionState
+from gangboard.domain.action import ActionState, Plan, StepKind
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.text import label
+from gangboard.facts.gang import Gang
 from gangboard.store.access import viewer_of
 from gangboard.store.actions import is_read_only
 from gangboard.store.authentication import is_token_valid
@@ -35,7 +40,7 @@ def unmet(execution: ActionExecution) -> ActionExit | None:
 
 
 def is_expired(execution: ActionExecution) -> bool:
-    """Whether its time is over, by the clock that set it: that of the database."""
+    """Return whether the action has expired by the clock of the database, which set the time."""
     row = Action.objects.filter(
         pk=execution.action.pk, expires_at__lte=execution.clock.database_now()
     )
@@ -73,3 +78,37 @@ def _withdrawn(execution: ActionExecution) -> str:
     if action.forced and not viewer.administers(action.cluster_id, action.namespace):
         return f"Permission withdrawn: {action.actor_name} is no admin of {where} any more."
     return ""
+
+
+def exit_if_done_before(execution: ActionExecution, gang: Gang, planned: Plan) -> ActionExit | None:
+    """Return the end of an action that has sent nothing yet and whose mark is on an object; None without one.
+
+    The mark says that the action was carried out, and that the database is a copy from before. It stays when somebody
+    undoes the change by hand, and the action is not sent again then either. Raises KubeError.
+    """
+    ref = _marked(gang, execution.action.pk) or _marked_beside(execution, gang, planned)
+    if ref is None:
+        return None
+    return ActionExit(
+        ActionState.CONFLICT,
+        f"{label(ref)} already has the annotation of this action: the action was carried out before, and the database is "
+        "an older copy. Nothing was sent.",
+    )
+
+
+def _marked(gang: Gang, action_id: str) -> ObjectRef | None:
+    owners = (*gang.makers, *gang.jobs)
+    marked = [owner.meta.ref for owner in owners if owner.last_action == action_id]
+    marked += [hold.meta.ref for hold in gang.holds if hold.action == action_id]
+    return marked[0] if marked else None
+
+
+def _marked_beside(execution: ActionExecution, gang: Gang, planned: Plan) -> ObjectRef | None:
+    """Return the marked object among those that are patched and are no owners, such as the entry of a queue."""
+    owners = {owner.meta.ref.uid for owner in (*gang.makers, *gang.jobs)}
+    for step in planned.steps:
+        if step.kind is StepKind.PATCH and step.subject.uid not in owners:
+            raw = get_object(execution.client, step.path)
+            if raw is not None and patches.mark_of(raw) == execution.action.pk:
+                return step.subject
+    return None

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from gangboard.actions import requests
 from gangboard.actions.requests import RequestError, Subject
 from gangboard.domain.action import ActionRequest, ClusterLevers, Plan
-from gangboard.domain.silence import why_closed
+from gangboard.domain.cluster_reach import silence_sentence
 from gangboard.facts.gang import Gang
 from gangboard.policy.plan import plan
 from gangboard.store import gang_objects
@@ -115,5 +115,5 @@ def _plan(
     found = plan(gang, levers, action_request, by=viewer.name, action="", now=now, chosen=chosen)
     if cluster.contact_at is not None and now - cluster.contact_at <= SILENT_AFTER:
         return found
-    why_not = why_closed(cluster.name, cluster.contact_at, cluster.problem)
+    why_not = silence_sentence(cluster.name, cluster.contact_at, cluster.problem)
     return Plan(found.verb, found.subject, found.generation, why_not=why_not)

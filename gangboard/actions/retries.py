@@ -7,7 +7,7 @@ from datetime import datetime
 from gangboard.actions.actor_client import NoActorError
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early, finish
-from gangboard.actions.live import UnreadableError
+from gangboard.actions.live_objects import UnreadableError
 from gangboard.actions.preconditions import is_expired
 from gangboard.domain.action import ActionState, StepState, Verb
 from gangboard.kube.errors import KubeError, KubeErrorCode

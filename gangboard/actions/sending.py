@@ -20,14 +20,14 @@ from gangboard.actions import (
     unknown_outcomes,
 )
 from gangboard.actions.actor_client import Json
+from gangboard.actions.drift_detection import unguard_others
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early
-from gangboard.actions.verify.guarding import unguard_others
 from gangboard.domain.action import ActionState, StepKind, StepState
 from gangboard.domain.hold import HOLD_LEVER
 from gangboard.kube.errors import KubeError, KubeErrorCode, Reach
 from gangboard.kube.write_client import Answer
-from gangboard.store.lever_proofs import save_lever_proof
+from gangboard.store.levers import save_lever_proof
 from gangboard.store.models import ActionStep
 
 PROOF_SECONDS = 2.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gangboard.actions import guards, hold_expiry, hold_proofs, orphaned_holds
+from gangboard.actions import drift_detection, hold_expiry, hold_proofs, orphaned_holds
 from gangboard.actions.clock import Clock, RealClock
-from gangboard.actions.seen_holds import SeenHolds
+from gangboard.actions.hold_cache import HoldCache
 from gangboard.store import actions
 
 LOST_AFTER = 2.0
@@ -35,7 +35,7 @@ class Sweeper:
 
     clock: Clock = field(default_factory=RealClock)
     lost_after: float = LOST_AFTER
-    holds: SeenHolds = field(default_factory=SeenHolds)
+    holds: HoldCache = field(default_factory=HoldCache)
 
     def sweep(self) -> Swept:
         """Look once. Asks for the release of Holds whose end is over."""
@@ -46,7 +46,7 @@ class Sweeper:
         lost = actions.due_actions(self.clock, waited=self.lost_after)
         return Swept(
             due=tuple(dict.fromkeys([*fresh, *lost])),
-            suspicious=tuple(guards.suspicious()),
+            suspicious=tuple(drift_detection.suspicious()),
             clusters=tuple(hold_proofs.due_clusters(now)),
         )
 

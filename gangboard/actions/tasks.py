@@ -1,22 +1,38 @@
-"""Celery's tasks of the write side: each takes an id and calls one service."""
+"""Celery's tasks of the write side, and the processes that run them.
+
+A task takes an id and calls one service.
+"""
 
 from __future__ import annotations
 
+import socket
+import uuid
 from typing import Any
 
 from celery import shared_task
 from celery.signals import worker_ready, worker_shutting_down
 
-from gangboard.actions import dispatch, guards, hold_proofs
+from gangboard.actions import dispatch, drift_detection, hold_proofs
+from gangboard.actions.engine import Engine
 from gangboard.actions.sweeper import Sweeper
-from gangboard.actions.worker import engine, prove_pulse, pulse
-from gangboard.store.heartbeats import arrived
+from gangboard.actions.worker_slots import WORKER_SLOTS
+from gangboard.store.heartbeats import Pulse, arrived
 
 PROVE_QUEUE = "prove"
-"""What looks at clusters after the fact waits here: one that hangs holds no thread that acts."""
+"""Queue of checks after an action: a cluster that hangs holds no thread that acts."""
 EXPIRES = 4.0
 """Seconds after which an order of the sweeper is stale: it gives another one."""
+HOLDER = f"{socket.gethostname()}-act-{uuid.uuid4().hex[:8]}"
+"""Name of this process in leases and heartbeats; never used twice."""
+PROVER = f"{socket.gethostname()}-prove-{uuid.uuid4().hex[:8]}"
+"""Name of a process that proves."""
+PROVE_THREADS = 4
+"""Clusters that one worker inspects at the same time. A cluster that hangs takes a thread for some seconds a minute."""
+
 _sweeper = Sweeper()
+engine = Engine(holder=HOLDER)
+pulse = Pulse(HOLDER, "act", WORKER_SLOTS)
+prove_pulse = Pulse(PROVER, "prove", PROVE_THREADS)
 
 
 @shared_task(name=dispatch.ADVANCE)
@@ -31,15 +47,15 @@ def advance(action_id: str) -> None:
 
 @shared_task(name="gangboard.actions.tasks.sweep")
 def sweep() -> None:
-    """Order what is due and nobody works on; its running shows that orders arrive."""
+    """Enqueue due work that no worker has claimed. A run also proves that messages are delivered."""
     arrived(dispatch.QUEUE)
     _sweeper.order(dispatch.send, _order(inspect), _order(prove))
 
 
 @shared_task(name="gangboard.actions.tasks.inspect")
 def inspect(cluster_id: int) -> None:
-    """Look whether the verified actions of a cluster that seem undone still hold."""
-    guards.inspect_all(cluster_id, engine.clock)
+    """Check the verified actions of a cluster that seem to be undone."""
+    drift_detection.inspect_all(cluster_id, engine.clock)
 
 
 @shared_task(name="gangboard.actions.tasks.prove")

@@ -8,7 +8,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from gangboard.peers import client_address, network_of
+from gangboard.client_address import client_address, network_of
 from gangboard.store import authentication
 
 

@@ -23,7 +23,7 @@ from rest_framework.views import set_rollback
 
 from gangboard.logs import get_logger
 from gangboard.problem_codes import ProblemCode, problem_document
-from gangboard.store.availability import RETRY_SECONDS, UNAVAILABLE, is_unavailable
+from gangboard.store.database_state import RETRY_SECONDS, UNAVAILABLE, is_unavailable
 
 PROBLEM_TYPE = "application/problem+json"
 SIGN_IN = "Sign in, or send a token: Authorization: Bearer gb_<id>_<secret>."

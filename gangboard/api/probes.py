@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
 from gangboard.logs import get_logger
-from gangboard.store.schema import can_read, is_migrated
+from gangboard.store.database_state import can_read, is_migrated
 
 CHECKS = ("database", "migrations")
 log = get_logger(__name__)

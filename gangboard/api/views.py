@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 
 from gangboard.api.entity_tags import tag_content
 from gangboard.api.errors import NOT_FOUND
-from gangboard.peers import client_address
+from gangboard.client_address import client_address
 from gangboard.store.access import Viewer, viewer_of
 from gangboard.store.authentication import KnownToken
 

@@ -1,10 +1,11 @@
-"""Which names of a cluster may stand in a command to copy: an API server can send any text as one."""
+"""Commands to copy into a shell, and the names of a cluster that may stand in them: a server can send any text."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from collections.abc import Iterable
+from shlex import quote
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """What a Kubernetes name can be. Anything else is not offered for a shell."""
@@ -52,3 +53,12 @@ def is_context(context: str) -> bool:
 def command_line(words: Iterable[str]) -> str:
     """Return the words as one line for a shell, which takes each of them as one word."""
     return shlex.join(words)
+
+
+def roles_command(cluster: str, context: str = "") -> str:
+    """Return the command; kubectl uses the current context if the one of the cluster is unknown.
+
+    `cluster` is its name in gangboard, `context` what the person's kubectl calls it, or empty.
+    """
+    apply = command_line(in_context(("kubectl", "apply", "-f", "-"), context))
+    return f"manage.py print_rbac --cluster {quote(cluster or 'NAME')} | {apply}"

@@ -24,11 +24,11 @@ from urllib3.response import BaseHTTPResponse, HTTPResponse
 from urllib3.util import Timeout
 
 from gangboard.kube.credentials import Credentials
-from gangboard.kube.destinations import Destinations
 from gangboard.kube.error_translation import WIRE_FAULTS, SentRequest, answer_fault, connect_fault
 from gangboard.kube.errors import CredentialError
 from gangboard.kube.transport import TLS_BROKEN_OFF, TLSConnection, tls_context
 from gangboard.kube.watch_connection_pool import IDLE_SECONDS, KeptConnections
+from gangboard.network_addresses import Destinations
 
 MOST_IDLE = 8
 

@@ -11,7 +11,6 @@ from types import TracebackType
 from urllib3.response import HTTPResponse
 
 from gangboard.kube.credentials import Credentials
-from gangboard.kube.destinations import Destinations
 from gangboard.kube.error_translation import (
     WIRE_FAULTS,
     SentRequest,
@@ -22,6 +21,7 @@ from gangboard.kube.error_translation import (
 from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.kube.tokens import TokenFile
 from gangboard.kube.transport import TLSConnection
+from gangboard.network_addresses import Destinations
 
 Query = Mapping[str, str] | Iterable[tuple[str, str]] | None
 

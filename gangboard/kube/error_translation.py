@@ -13,11 +13,10 @@ from datetime import UTC, datetime
 
 import urllib3.exceptions
 
-from gangboard.kube.destinations import SETTING
 from gangboard.kube.errors import KubeError, KubeErrorCode, clean_text
 from gangboard.kube.status_sanitizer import read_status
 from gangboard.kube.transport import TLS_BROKEN_OFF, HandshakeTimeoutError, ResolveTimeoutError
-from gangboard.network_addresses import ForbiddenAddressError
+from gangboard.network_addresses import CLUSTER_NETWORKS, ForbiddenAddressError
 
 WIRE_FAULTS = (OSError, http.client.HTTPException, urllib3.exceptions.HTTPError)
 """Whatever the network, TLS and HTTP can raise."""
@@ -83,7 +82,7 @@ def connect_fault(error: Exception, asked: SentRequest) -> KubeError:
     if isinstance(error, ForbiddenAddressError):
         return KubeError(
             KubeErrorCode.FORBIDDEN_ADDRESS,
-            f"gangboard does not connect to {host}, whose address is {error}: {SETTING} must allow it.",
+            f"gangboard does not connect to {host}, whose address is {error}: {CLUSTER_NETWORKS} must allow it.",
         )
     within = f"within {asked.connect_seconds:g} s"
     if isinstance(error, ResolveTimeoutError):

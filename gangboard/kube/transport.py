@@ -18,9 +18,8 @@ from typing import Any
 from urllib3.connection import HTTPSConnection
 
 from gangboard.kube.credentials import Credentials
-from gangboard.kube.destinations import Destinations
 from gangboard.kube.errors import CredentialError
-from gangboard.network_addresses import ForbiddenAddressError
+from gangboard.network_addresses import Destinations, ForbiddenAddressError
 
 Address = tuple[socket.AddressFamily, Any]
 

@@ -15,7 +15,6 @@ from django.utils import timezone
 
 from gangboard.addresses import address_problem
 from gangboard.notify.addresses import is_allowed, is_literal
-from gangboard.notify.errors import NotifyError
 from gangboard.notify.outbox import FAILED, WAITING
 from gangboard.notify.posting import WEBHOOK, Post, run_sender
 from gangboard.store.access import Viewer
@@ -233,3 +232,7 @@ def _webhook_host(address: str) -> str:
             "the address is not public; the setting GANGBOARD_NOTIFY_NETWORKS can allow it"
         )
     return f"{parts.scheme}://{parts.netloc}"[:LONGEST_SERVICE]
+
+
+class NotifyError(ValueError):
+    """A refused change. The text is one sentence for the person who wanted it."""

@@ -11,7 +11,7 @@ from gangboard.domain.action import ActionState
 from gangboard.domain.health import Health
 from gangboard.notify.items import event_item
 from gangboard.notify.listeners import Listener, Marks, Told, read_listeners
-from gangboard.notify.triggers import Trigger
+from gangboard.notify.rules import RUNS, Trigger
 from gangboard.store.feed import CHUNK, FeedType, newest_number, number_events, read_after
 from gangboard.store.models import FeedEvent, NotifyCursor, Rule, VerdictSpan
 
@@ -19,8 +19,6 @@ AT_ONCE = 1000
 """Events of one transaction."""
 MOST_ROUNDS = 50
 """Rounds of one call, so that it ends: the next call goes on."""
-RUNS = frozenset({Health.RUNNING, Health.SUCCEEDED, Health.FAILED})
-"""States that end "Tell me when it runs"."""
 _TRIGGERS = (Trigger.VERDICT, Trigger.ACTION, Trigger.REVERTED, Trigger.RUNS)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gangboard.domain.action import ActionState
+from gangboard.domain.cluster_reach import silence_sentence
 from gangboard.domain.health import Health
-from gangboard.domain.silence import why_closed
 from gangboard.notify.items import Item
 from gangboard.readmodels.actions import action_row
 from gangboard.readmodels.freshness import read_freshness
@@ -228,7 +228,7 @@ def _of_cluster(item: Item, viewer: Viewer, now: datetime) -> News | None:
     if cluster is None:
         return None
     cause = read_freshness(viewer=viewer, now=now)[cluster.pk].sentence
-    sentence = why_closed(cluster.name, cluster.contact_at, cluster.problem)
+    sentence = silence_sentence(cluster.name, cluster.contact_at, cluster.problem)
     return News(
         type="cluster-silent",
         at=cluster.contact_at or cluster.created_at,

@@ -1,9 +1,11 @@
-"""Rules: making, changing, muting and removing them. Page and API call the same functions."""
+"""Rules and their triggers. Page and API call the same functions to make, change, mute and remove rules."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 from typing import Any
 
 from django.db import transaction
@@ -11,14 +13,49 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from gangboard.domain.health import Health
-from gangboard.notify.channels import record, usable_channels
-from gangboard.notify.errors import NotifyError
-from gangboard.notify.matching import RUNS
+from gangboard.notify.channels import NotifyError, record, usable_channels
 from gangboard.notify.outbox import WAITING
-from gangboard.notify.triggers import MEANINGS, Trigger
 from gangboard.store.access import Viewer, viewers_of
 from gangboard.store.models import Channel, Cluster, Gang, Rule
 
+
+class Trigger(StrEnum):
+    """A kind of change that a rule can wait for."""
+
+    VERDICT = "verdict"
+    WAITS = "waits"
+    HOLD_ENDS = "hold-ends"
+    ACTION = "action"
+    REVERTED = "reverted"
+    SILENT = "silent"
+    RUNS = "runs"
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """A trigger in words, and which conditions it looks at."""
+
+    label: str
+    conditions: frozenset[str]
+
+
+_PLACE = frozenset({"cluster", "namespace"})
+_GANG = _PLACE | {"kind", "code", "health", "accelerators_at_least"}
+MEANINGS: Mapping[Trigger, Meaning] = {
+    Trigger.VERDICT: Meaning("A gang gets another verdict", _GANG),
+    Trigger.WAITS: Meaning("A gang has waited for some minutes", _GANG | {"minutes"}),
+    Trigger.HOLD_ENDS: Meaning("A Hold ends within some minutes", _PLACE | {"minutes"}),
+    Trigger.ACTION: Meaning("An action has ended", _PLACE | {"kind"}),
+    Trigger.REVERTED: Meaning("An action was undone by somebody", _PLACE | {"kind"}),
+    Trigger.SILENT: Meaning("A cluster cannot be read", frozenset({"cluster"})),
+    Trigger.RUNS: Meaning("One gang runs or ends", frozenset()),
+}
+"""Conditions that are named nowhere here must be empty."""
+TRIGGERS = tuple(trigger.value for trigger in Trigger)
+CHOICES = tuple(trigger.value for trigger in Trigger if trigger is not Trigger.RUNS)
+"""Triggers that a person chooses. `runs` belongs to "Tell me when it runs"."""
+RUNS = frozenset({Health.RUNNING, Health.SUCCEEDED, Health.FAILED})
+"""States that end "Tell me when it runs"."""
 MOST_RULES = 100
 """Rules of one person, and of all admins together."""
 MOST_MINUTES = 7 * 24 * 60

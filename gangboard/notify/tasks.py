@@ -1,19 +1,27 @@
-"""Celery's doors to the messages."""
+"""Celery's tasks that match rules and send messages, and the process that runs them."""
 
 from __future__ import annotations
 
+import socket
+import uuid
 from typing import Any
 
 from celery import shared_task
 from celery.signals import worker_ready, worker_shutting_down
 from django.utils import timezone
 
-from gangboard.notify.delivery import start_due
+from gangboard.notify.delivery import AT_ONCE, start_due
 from gangboard.notify.matching import match_feed
 from gangboard.notify.waiting import match_waiting
-from gangboard.notify.worker import pulse
+from gangboard.store.heartbeats import Pulse
 
 QUEUE = "notify"
+HOLDER = f"{socket.gethostname()}-notify-{uuid.uuid4().hex[:8]}"
+"""Name of this process in heartbeats; never used twice."""
+NOTIFY_THREADS = 2
+"""For the two orders of beat. Channels have threads of their own, see delivery.AT_ONCE."""
+
+pulse = Pulse(HOLDER, "notify", AT_ONCE)
 
 
 @shared_task(name="gangboard.notify.tasks.notify")

@@ -12,9 +12,9 @@ from gangboard.domain.health import Health
 from gangboard.domain.hold import HOLDS, Hold
 from gangboard.notify.items import Item, span_item
 from gangboard.notify.listeners import BATCH, Listener, Marks, Told, read_listeners
-from gangboard.notify.matching import RUNS, end_rule
+from gangboard.notify.matching import end_rule
 from gangboard.notify.messages import ADMINS
-from gangboard.notify.triggers import Trigger
+from gangboard.notify.rules import RUNS, Trigger
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.group_gangs import gangs_above
 from gangboard.readmodels.printable import printable

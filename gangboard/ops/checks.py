@@ -11,7 +11,7 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register  # n
 from gangboard import env
 from gangboard.plugins import reasons, registry
 from gangboard.plugins.discovery import RegistryError
-from gangboard.store.schema import check_server
+from gangboard.store.database_state import check_server
 
 SHORTEST_TOKEN = 32
 """Characters; of what `openssl rand -hex 24` prints there are 48."""

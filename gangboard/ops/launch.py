@@ -16,14 +16,15 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
 
-from gangboard.kube.destinations import SETTING
+from gangboard import public_address
 from gangboard.kube.transport import is_address
-from gangboard.ops import links, processes
+from gangboard.network_addresses import CLUSTER_NETWORKS
+from gangboard.ops import processes
 from gangboard.ops.fleet import SimulatedClusters, real_clusters, remove_simulated
 from gangboard.ops.kubeconfigs import read_access, save_access
 from gangboard.ops.supervisor import Supervisor
 from gangboard.store import authentication, people
-from gangboard.store.schema import check_server
+from gangboard.store.database_state import check_server
 
 ADMIN = "admin"
 PORTS_TRIED = 50
@@ -93,12 +94,12 @@ def launch(
         place = Place(host, free_port(host, port))
         if is_address(host) and ip_address(host).is_loopback:
             # Clusters of a laptop (kind, minikube) are on it, and so is everyone who can reach the pages.
-            os.environ.setdefault(SETTING, "0.0.0.0/0,::/0")
+            os.environ.setdefault(CLUSTER_NETWORKS, "0.0.0.0/0,::/0")
         with Supervisor(say) as supervisor:
             try:
                 _run(supervisor, place, say, announce)
             finally:
-                links.forget_address()
+                public_address.forget_address()
 
 
 def _run(
@@ -117,12 +118,12 @@ def _run(
         if supervisor.stop_asked:
             return
         raise LaunchError(f"gangboard did not answer within {START_SECONDS:g} seconds")
-    links.remember_address(place.url)
+    public_address.remember_address(place.url)
     user = people.find_user(name=ADMIN)
     assert user is not None  # noqa: S101  # made by our caller
     announce(f"gangboard is at {place.url}/ (Ctrl-C ends it).")
     announce(f"Sign in as {ADMIN}, once, within one hour:")
-    announce(links.sign_in_url(authentication.create_sign_in_link(user=user)))
+    announce(public_address.sign_in_url(authentication.create_sign_in_link(user=user)))
     connections.close_all()
     supervisor.run(fleet.point if fleet is not None else None)
     say("Ending.")
@@ -188,6 +189,6 @@ def only_one() -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise LaunchError(
-                f"gangboard is running from this folder already, at {links.public_url()}/"
+                f"gangboard is running from this folder already, at {public_address.public_url()}/"
             ) from error
         yield

@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from gangboard.actions.worker import PROVE_THREADS
+from gangboard.actions.tasks import PROVE_THREADS
 from gangboard.actions.worker_slots import WORKER_SLOTS
-from gangboard.notify.worker import NOTIFY_THREADS
+from gangboard.notify.tasks import NOTIFY_THREADS
 from gangboard.ops.supervisor import Child, python_module
-from gangboard.serving.command import WEB_SERVER
+from gangboard.serving.web_server import WEB_SERVER
 
 ACT_THREADS = WORKER_SLOTS + 2
 """Two beyond the actions that are carried out at once, so that the sweep runs while all of them wait."""

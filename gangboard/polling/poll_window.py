@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from gangboard.decode.admission_policies import POLICY
 from gangboard.decode.holds import HOLD
-from gangboard.domain.second_names import second_name_sentence
+from gangboard.domain.cluster_reach import second_name_sentence
 from gangboard.domain.watch_state import WatchState
 from gangboard.kube.discovery import Discovery, discover
 from gangboard.kube.errors import KubeError, KubeErrorCode

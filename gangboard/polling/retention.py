@@ -7,7 +7,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.utils import timezone
 
-from gangboard.store.batched_deletes import delete_expired_sessions, delete_in_batches
+from gangboard.store.bulk_statements import delete_in_batches
 from gangboard.store.cluster_trials import delete_old_trials
 from gangboard.store.feed import KEPT_DAYS, delete_old_events
 from gangboard.store.gangs import outline_gone_gangs
@@ -22,6 +22,7 @@ from gangboard.store.models import (
     RuleMark,
     SignInLink,
 )
+from gangboard.store.sessions import delete_expired_sessions
 from gangboard.store.trends import delete_old_points
 from gangboard.store.verdict_spans import delete_old_spans
 

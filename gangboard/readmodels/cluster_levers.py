@@ -9,7 +9,7 @@ from shlex import quote
 
 from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.roles_command import roles_command
+from gangboard.domain.shell import roles_command
 from gangboard.domain.text import sentence
 from gangboard.plugins import registry
 from gangboard.plugins.lever import Lever, Readiness

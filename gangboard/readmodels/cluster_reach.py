@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gangboard.domain.second_names import first_name, without_first_name
+from gangboard.domain.cluster_reach import first_name, without_first_name
 from gangboard.domain.shell import command, command_line
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer

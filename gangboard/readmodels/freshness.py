@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from gangboard.domain import silence
+from gangboard.domain import cluster_reach
 from gangboard.readmodels.ages import age_text
 from gangboard.readmodels.cluster_reach import problem_sentence
 from gangboard.readmodels.state_labels import past_sentence
@@ -77,22 +77,22 @@ class Freshness:
         """Why nothing can be asked for in the cluster now; empty while it answers."""
         if not self.is_silent:
             return ""
-        return silence.why_closed(self.cluster, self.contact_at, self.problem)
+        return cluster_reach.silence_sentence(self.cluster, self.contact_at, self.problem)
 
     @property
     def has_not(self) -> str:
         """`has not answered`, or read by nobody."""
-        return silence.has_not(self.problem)
+        return cluster_reach.silent_since_words(self.problem)
 
     @property
     def has_not_once(self) -> str:
         """`has never answered`, or was read by nobody yet."""
-        return silence.has_not_once(self.problem)
+        return cluster_reach.always_silent_words(self.problem)
 
     @property
     def does_not(self) -> str:
         """`does not answer`, or is read by nobody."""
-        return silence.does_not(self.problem)
+        return cluster_reach.silent_words(self.problem)
 
     @property
     def is_stale(self) -> bool:

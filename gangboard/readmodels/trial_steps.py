@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gangboard.domain.roles_command import roles_command
-from gangboard.domain.shell import command_line, in_context, is_context
+from gangboard.domain.shell import command_line, in_context, is_context, roles_command
 from gangboard.readmodels.kubectl import KubectlCommand
 
 ADDRESS_CODES = frozenset({"unreachable", "timeout", "redirected", "not-json"})

@@ -1,8 +1,8 @@
 """How a request comes in: its whole body first, on the event loop, then a thread for it.
 
-What may enter: the standard library. This room knows bytes, deadlines and threads; it knows nothing of
-Django, of gangs, or of who asks. `gangboard/asgi.py` puts it together.
+This room imports the standard library only. It knows bytes, deadlines and threads, and nothing about Django, gangs or
+users. `gangboard/asgi.py` builds the application of its parts.
 
-A thread is dear: each open page that waits for news holds one. So nobody gets one before he has sent
-everything, and what an onlooker, a slow sender or a slow reader can hold is a socket.
+Threads are scarce: each open page that waits for news holds one. A request gets a thread after its last byte, so an idle
+client, a slow sender or a slow reader holds a socket only.
 """

@@ -1,16 +1,28 @@
-"""The ASGI application around a WSGI one."""
+"""The ASGI application around a WSGI one, and its load while the web server listens already."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+import os
+import threading
+import traceback
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
 from http import HTTPStatus
 from typing import Any
 
-from gangboard.serving.answers import Answering, SlowReaderError, Wsgi
-from gangboard.serving.bodies import Disconnected, read_body
-from gangboard.serving.environ import environ_of, sender_of
-from gangboard.serving.lanes import Lane
-from gangboard.serving.refusals import Headers, Receive, Refused, Send, refusal
+from gangboard.serving.request import Disconnected, environ_of, read_body, sender_of
+from gangboard.serving.response import (
+    Answering,
+    Headers,
+    Receive,
+    Refused,
+    Send,
+    SlowReaderError,
+    Wsgi,
+    refusal,
+)
+from gangboard.serving.thread_pools import Lane
 
 _UNREADABLE = Refused(HTTPStatus.BAD_REQUEST, "The body of the request cannot be read to its end.")
 
@@ -78,3 +90,35 @@ class Application:
             if path.startswith(beginning):
                 return self._lanes[beginning]
         return self._lanes.get(path, self._pages)
+
+
+AsgiApplication = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
+
+
+class DeferredApplication:
+    """Lets requests wait until the real application is loaded.
+
+    The web server opens its port when the module of its application is imported, which takes seconds.
+    A proxy in front would answer 502 in that time. A failure of `load` is printed and ends the process.
+    """
+
+    def __init__(self, load: Callable[[], AsgiApplication]) -> None:
+        self._load = load
+        self._loaded: Future[AsgiApplication] = Future()
+        # From now on a request that is cancelled while it waits cannot cancel this for the others.
+        self._loaded.set_running_or_notify_cancel()
+        threading.Thread(target=self._run, name="load", daemon=True).start()
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        """Answer one request, after the load if that is not over."""
+        application = await asyncio.wrap_future(self._loaded)
+        await application(scope, receive, send)
+
+    def _run(self) -> None:
+        try:
+            self._loaded.set_result(self._load())
+        except SystemExit:  # with a sentence that is printed already
+            os._exit(1)
+        except BaseException:  # noqa: BLE001  # the edge of this process
+            traceback.print_exc()
+            os._exit(1)

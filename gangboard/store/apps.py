@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 from django.db.models.signals import pre_migrate
 
-from gangboard.store.schema import refuse_old_tables
+from gangboard.store.database_state import refuse_old_tables
 
 
 class StoreConfig(AppConfig):

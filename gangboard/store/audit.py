@@ -1,14 +1,19 @@
-"""The audit: what happened, who did it, from where and to whom; rows that are only ever added.
+"""The audit: what happened, who did it, from where and to whom. Rows are only ever added, as a hash chain.
 
-One row is appended at a time: whoever appends holds the head until the end of the transaction. So
-`audit` comes last in a transaction, after every other row that somebody else may want to write.
+A worker appends one row at a time and holds the head until its transaction ends. So `audit` comes last in a
+transaction, after every other row that another transaction may want to write.
+
+Each row has the hash of the row before it and of its own content. Whoever changes or removes a row in the database has to
+write all later rows anew, and a person who has noted a later head sees that.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -16,7 +21,6 @@ from django.conf import settings
 from django.db import transaction
 
 from gangboard.logs import get_logger
-from gangboard.store import audit_chain
 from gangboard.store.models import Action, AuditEntry, AuditHead, Cluster
 
 LONGEST_SENTENCE = 4000
@@ -24,6 +28,21 @@ _AT_ONCE = 2000
 _log = get_logger("gangboard.audit")
 _LOG_NAMES = {"event": "audit_event"}
 """`event` is the word by which every line of the log says what it is."""
+FIELDS = (
+    "number",
+    "at",
+    "actor_name",
+    "event",
+    "action_id",
+    "cluster_id",
+    "cluster_name",
+    "namespace",
+    "object_name",
+    "sentence",
+    "source",
+    "details",
+)
+"""Columns that the hash covers: all but the key and the hash itself."""
 
 
 class AuditLostError(RuntimeError):
@@ -71,7 +90,7 @@ def audit(
     with transaction.atomic():
         head = _locked_head()
         row["number"] = head.number + 1
-        digest = audit_chain.digest_of(head.digest, row)
+        digest = digest_of(head.digest, row)
         AuditEntry.objects.create(**row, digest=digest)
         AuditHead.objects.filter(pk=head.pk).update(number=row["number"], digest=digest)
         if settings.AUDIT_LOG:
@@ -131,7 +150,7 @@ def _follow(seen: Verified, noted: tuple[int, str] | None) -> Verified:
     if seen.broken:
         return seen
     rows = AuditEntry.objects.filter(number__gt=seen.rows).order_by("number")
-    for row in rows.values(*audit_chain.FIELDS, "digest").iterator(chunk_size=_AT_ONCE):
+    for row in rows.values(*FIELDS, "digest").iterator(chunk_size=_AT_ONCE):
         broken = _mismatch(row, seen)
         if (
             not broken
@@ -152,7 +171,7 @@ def _mismatch(row: dict[str, Any], seen: Verified) -> str:
         return f"Row {first} is missing."
     if first < last:
         return f"Rows {first} to {last} are missing."
-    if audit_chain.digest_of(seen.digest, row) == row["digest"]:
+    if digest_of(seen.digest, row) == row["digest"]:
         return ""
     before = f", or row {seen.rows} was." if seen.rows else "."
     return f"Row {row['number']} ({row['event']}, {row['at']:%Y-%m-%d %H:%M:%S} UTC) was changed{before}"
@@ -175,3 +194,19 @@ def _wrong_end(seen: Verified, heads: list[AuditHead], noted: tuple[int, str] | 
     if not seen.rows:
         return "The head was changed: it has a hash, and there is no row."
     return f"Row {seen.rows} is not the one that was written last: the head has another hash."
+
+
+def digest_of(previous: str, row: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a row, in hex: of the hash before it and the canonical JSON of FIELDS.
+
+    Canonical: keys in order, no blanks, ASCII, the time in UTC with six digits of a second.
+    """
+    said = {name: _plain(row[name]) for name in FIELDS}
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(f"{previous}\n{text}".encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat(timespec="microseconds")
+    return value

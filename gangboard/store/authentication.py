@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from gangboard.logs import get_logger
 from gangboard.store import rate_limits
-from gangboard.store.availability import is_unavailable
+from gangboard.store.database_state import is_unavailable
 from gangboard.store.models import AccessToken, SignInLink
 from gangboard.store.people import (
     GANGBOARD,

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import connection
 
-from gangboard.store.bulk import upsert_rows
+from gangboard.store.bulk_statements import upsert_rows
 from gangboard.store.models import ClusterCapacity, NodeCapacity
 
 CHUNK = 250

@@ -16,7 +16,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from gangboard.store import clusters
-from gangboard.store.batched_deletes import delete_in_batches
+from gangboard.store.bulk_statements import delete_in_batches
 from gangboard.store.clusters import ClusterError
 from gangboard.store.models import ClusterTrial
 from gangboard.store.secrets import SecretUnreadableError, seal, unseal

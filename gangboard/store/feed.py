@@ -14,7 +14,7 @@ from enum import Enum
 from django.db import connection, transaction
 from django.db.models import F, Q
 
-from gangboard.store.batched_deletes import delete_in_batches
+from gangboard.store.bulk_statements import delete_in_batches
 from gangboard.store.models import Action, FeedEvent, FeedHead, VerdictSpan
 
 CHUNK = 500

@@ -13,7 +13,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.lookups import Exact
 
 from gangboard.store.access import Viewer
-from gangboard.store.bulk import upsert_rows
+from gangboard.store.bulk_statements import upsert_rows
 from gangboard.store.models import Cluster, Gang, GangSearch
 
 LABEL = "label:"

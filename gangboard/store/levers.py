@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from shlex import quote
@@ -14,14 +14,21 @@ from django.db.models import Q
 from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.holds import HOLD
 from gangboard.domain.action import ClusterLevers
-from gangboard.domain.hold import HOLD_LEVER, AdmissionPolicy
+from gangboard.domain.hold import HOLD_LEVER, HOLDS, AdmissionPolicy
 from gangboard.domain.hold_manifest import POLICY_VERSIONS
 from gangboard.domain.watch_state import WatchState
 from gangboard.levers.hold.installation import installation
 from gangboard.plugins import registry
 from gangboard.policy.lever_permissions import Wanted
 from gangboard.store.actions import READ_ONLY
-from gangboard.store.models import Cluster, LeverRecord, ResourceState, Switch, WatchedObject
+from gangboard.store.models import (
+    Cluster,
+    HoldCheck,
+    LeverRecord,
+    ResourceState,
+    Switch,
+    WatchedObject,
+)
 from gangboard.store.objects import unpack
 
 _STATES = (HOLD.key, POLICY.key, BINDING.key)
@@ -200,3 +207,53 @@ def read_independent_owners(cluster_id: int, visible: Q) -> list[tuple[str, str]
         for namespace, name, data in rows.values_list("namespace", "name", "data").iterator(2000)
         if unpack(bytes(data), _StoredOwner).independent_claim
     ]
+
+
+def save_lever_proof(
+    cluster_id: int, lever: str, *, held: bool, at: datetime, build: str = "", sentence: str = ""
+) -> None:
+    """Record a proof that a lever holds on a cluster, or that it does not, in place of the one before (1 statement)."""
+    column = "proved_at" if held else "refuted_at"
+    row = LeverRecord(cluster_id=cluster_id, lever=lever, build=build[:64], sentence=sentence)
+    setattr(row, column, at)
+    LeverRecord.objects.bulk_create(
+        [row],
+        update_conflicts=True,
+        unique_fields=("cluster", "lever", "build"),
+        update_fields=(column, "sentence"),
+    )
+
+
+def save_hold_check(
+    cluster_id: int, hold_uid: str, *, in_force: bool | None, at: datetime, sentence: str
+) -> None:
+    """Record the check of one Hold in place of the one before (1 statement)."""
+    row = HoldCheck(
+        cluster_id=cluster_id,
+        hold_uid=hold_uid,
+        in_force=in_force,
+        checked_at=at,
+        sentence=sentence,
+    )
+    HoldCheck.objects.bulk_create(
+        [row],
+        update_conflicts=True,
+        unique_fields=("cluster", "hold_uid"),
+        update_fields=("in_force", "checked_at", "sentence"),
+    )
+
+
+def mark_unproved(cluster_id: int, hold_uids: Collection[str], sentence: str) -> bool:
+    """Record that Holds which were proved earlier have no proof now. Return True if that is new.
+
+    The time of their last check stays, because this is no check.
+    """
+    rows = HoldCheck.objects.filter(cluster_id=cluster_id, hold_uid__in=hold_uids)
+    known = rows.exclude(in_force=None, sentence=sentence)
+    return bool(known.update(in_force=None, sentence=sentence))
+
+
+def delete_stale_checks(cluster_id: int) -> None:
+    """Delete the proofs of Holds that are gone."""
+    existing = WatchedObject.objects.filter(cluster_id=cluster_id, resource=HOLDS).values("uid")
+    HoldCheck.objects.filter(cluster_id=cluster_id).exclude(hold_uid__in=existing).delete()

@@ -14,7 +14,7 @@ from typing import Any
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F
 
-from gangboard.store.bulk import upsert_rows
+from gangboard.store.bulk_statements import upsert_rows
 from gangboard.store.cluster_leases import ClusterLease, confirm_lease
 from gangboard.store.gang_search import rename_gone
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject

@@ -1,18 +1,27 @@
-"""Leases on rows: whoever is named in a row has it until a time by the clock of the database.
+"""Leases on rows, and the locks on chores that are made of them.
 
-All workers share that clock. Where a holder that was taken over must notice, the row has a `number` too,
-which goes up at each change of hands: who writes names the number that it was given.
+A worker holds a row until a time by the clock of the database, which all workers share. A holder that must notice its
+replacement has a `number`, which goes up at each change of hands; its writes name the number.
+
+A chore is done by one worker at a time for a cluster: proving Holds, inspecting actions. It can rest, so that workers
+leave a cluster alone that does not answer. Chores are not fenced: two workers that do the same chore, one of them stopped
+past its lock's expiry, write the same kind of observation.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Protocol
 
 from django.db import models
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
+
+from gangboard.store.models import Chore, Cluster
 
 
 class DatabaseClock(Protocol):
@@ -78,3 +87,58 @@ def number_of(rows: QuerySet[Any], holder: str) -> int | None:
     """Return the number of the row that the holder has; None where it has none."""
     number: int | None = rows.filter(holder=holder).values_list("number", flat=True).first()
     return number
+
+
+CHORE_SECONDS = 30.0
+"""Seconds for which the worker of a chore may be silent. Longer than the deadline of any single request."""
+LONGEST_REST = 60.0
+"""Seconds that a chore rests at most."""
+CHORE_LEASES = RowLeases("held_until", CHORE_SECONDS)
+
+
+@dataclass(slots=True)
+class ChoreLock:
+    """The lock on a chore that this process holds for now."""
+
+    cluster_id: int
+    name: str
+    clock: DatabaseClock
+    holder: str = field(default_factory=lambda: uuid.uuid4().hex)
+    _rest: float = 0.0
+
+    def renew(self) -> bool:
+        """Keep the chore for another lease time. Return False if another worker has taken it over: then stop."""
+        return bool(CHORE_LEASES.extend(self._row(), self.clock))
+
+    def rest(self, seconds: float) -> None:
+        """Keep every worker from beginning it again for this time, at most LONGEST_REST."""
+        self._rest = min(seconds, LONGEST_REST)
+
+    def _take(self) -> bool:
+        row = Chore.objects.filter(cluster_id=self.cluster_id, name=self.name)
+        CHORE_LEASES.shorten(row, self.clock, LONGEST_REST)
+        return CHORE_LEASES.take(row, self.holder, self.clock)
+
+    def _release(self) -> None:
+        until = self.clock.database_now(self._rest) if self._rest else None
+        self._row().update(holder="", held_until=until)
+
+    def _row(self) -> QuerySet[Chore]:
+        return Chore.objects.filter(cluster_id=self.cluster_id, name=self.name, holder=self.holder)
+
+
+@contextmanager
+def lock_chore(cluster_id: int, name: str, clock: DatabaseClock) -> Iterator[ChoreLock | None]:
+    """Lock a chore of a cluster. Yields None if another worker does it, if it rests, or if the cluster is gone."""
+    if not Cluster.objects.filter(pk=cluster_id).exists():
+        yield None
+        return
+    Chore.objects.get_or_create(cluster_id=cluster_id, name=name)
+    lock = ChoreLock(cluster_id, name, clock)
+    if not lock._take():
+        yield None
+        return
+    try:
+        yield lock
+    finally:
+        lock._release()

@@ -24,7 +24,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from gangboard.logs import get_logger
-from gangboard.store.availability import is_unavailable
+from gangboard.store.bulk_statements import delete_in_batches
+from gangboard.store.database_state import is_unavailable
 from gangboard.store.models import SessionRecord
 from gangboard.store.people import GANGBOARD, delete_sessions, record
 from gangboard.store.secrets import hash_secret
@@ -48,6 +49,8 @@ _written: dict[str, float] = {}
 _no_writes_until = 0.0
 """Monotonic time until which uses are not written, because the last write failed."""
 log = get_logger(__name__)
+RECORDS_KEPT = timedelta(days=1)
+"""A form that a person sends after the end of their session is kept for that person (`web.kept_forms`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,3 +263,12 @@ def _end(records: QuerySet[SessionRecord], user: User, by: str) -> int:
 
 def _idle() -> timedelta:
     return timedelta(seconds=settings.SESSION_IDLE)
+
+
+def delete_expired_sessions(*, ended_before: datetime) -> int:
+    """Delete the sessions that expired before a moment, and their records a day later; return how many sessions."""
+    oldest = ended_before - RECORDS_KEPT
+    delete_in_batches(SessionRecord.objects.filter(ends_at__lt=oldest).order_by("ends_at"))
+    return delete_in_batches(
+        Session.objects.filter(expire_date__lt=ended_before).order_by("expire_date")
+    )

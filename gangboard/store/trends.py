@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, Sum
 
 from gangboard.domain.health import NOT_WHOLE, Health
-from gangboard.store.batched_deletes import delete_in_batches
+from gangboard.store.bulk_statements import delete_in_batches
 from gangboard.store.models import Gang, TrendPoint
 
 QUARTER = timedelta(minutes=15)

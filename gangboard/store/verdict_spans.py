@@ -15,7 +15,7 @@ from django.db.models import Q
 from django.db.models.functions import Greatest
 
 from gangboard.domain.verdict import Finding
-from gangboard.store.batched_deletes import delete_in_batches
+from gangboard.store.bulk_statements import delete_in_batches
 from gangboard.store.feed import FeedType, feed_spans
 from gangboard.store.gangs import decode_detail
 from gangboard.store.models import Gang, VerdictSpan

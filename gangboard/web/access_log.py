@@ -11,8 +11,8 @@ from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.functional import SimpleLazyObject
 
+from gangboard.client_address import client_address
 from gangboard.logs import get_logger
-from gangboard.peers import client_address
 
 MASKED = "(masked)"
 _LONGEST = 512

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.http.response import HttpResponseRedirectBase
 from django_htmx.http import HttpResponseClientRedirect
 
-from gangboard.peers import client_address
+from gangboard.client_address import client_address
 from gangboard.store import sessions
 from gangboard.store.access import Viewer, viewer_of
 from gangboard.web.kept_forms import keep_form

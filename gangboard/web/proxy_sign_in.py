@@ -9,8 +9,8 @@ from django.conf import settings
 from django.contrib import auth
 from django.http import HttpRequest, HttpResponseBase
 
+from gangboard.client_address import is_trusted_proxy
 from gangboard.logs import get_logger
-from gangboard.peers import is_trusted_proxy
 from gangboard.store import sessions
 from gangboard.store.identities import PROXY, Person, sign_in_person
 from gangboard.store.people import PeopleError

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpRequest, HttpResponseBase
 
-from gangboard.peers import client_address
+from gangboard.client_address import client_address
 from gangboard.store import authentication, sessions
 from gangboard.web.kept_forms import forget_forms_of_others
 

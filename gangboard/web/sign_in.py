@@ -21,7 +21,7 @@ from django.utils.http import urlencode
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_POST, require_safe
 
-from gangboard.peers import client_address, network_of
+from gangboard.client_address import client_address, network_of
 from gangboard.readmodels.ages import duration_text
 from gangboard.store import authentication, sessions
 from gangboard.store.rate_limits import RateLimitResult

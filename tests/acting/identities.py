@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from gangboard.actions.permissions.names import ACTOR, NAMESPACE, READER
+from gangboard.kube.service_accounts import ACTOR, NAMESPACE, READER
 from tests.acting.scene import wait
 from tests.controlplane.client import ApiError, Client, Json
 from tests.controlplane.cluster import ControlPlane

@@ -160,7 +160,7 @@ def play(healthy: Site, hangs: Site) -> dict[str, Any]:
         _routed(workers, tasks.inspect),
         # What hangs here hangs for longer than any deadline.
         mock.patch("gangboard.store.actions.LEASES", LEASES),
-        mock.patch("gangboard.store.chore_locks.LEASES", LEASES),
+        mock.patch("gangboard.store.row_leases.CHORE_LEASES", LEASES),
     ):
         try:
             for _ in range(SWEEPS):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from gangboard.actions import guards, hold_proofs
+from gangboard.actions import drift_detection, hold_proofs
 from gangboard.actions.sweeper import Sweeper
 from gangboard.store.models import Action, HoldCheck, LeverRecord
 from tests.actions.site import BATCH, HOLDS, JOBSET, NAMESPACE, WORKER, Site
@@ -16,7 +16,7 @@ def sweep(site: Site) -> None:
     site.poll()
     Sweeper(site.clock).order(
         lambda action: site.engine().finish(action),
-        lambda cluster: guards.inspect_all(cluster, site.clock),
+        lambda cluster: drift_detection.inspect_all(cluster, site.clock),
         lambda cluster: hold_proofs.prove_all(cluster, site.clock),
     )
 

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from gangboard.actions import dispatch, guards, hold_proofs, tasks
+from gangboard.actions import dispatch, drift_detection, hold_proofs, tasks
 from gangboard.actions.actor_client import ActorClient
 from gangboard.actions.worker_slots import WORKER_SLOTS, WorkerSlots
 from gangboard.domain.hold import Hold
@@ -21,7 +21,7 @@ from gangboard.kube.errors import KubeError
 from gangboard.kube.write_client import Answer
 from gangboard.ops import processes
 from gangboard.ops.supervisor import Child
-from gangboard.store import actions, chore_locks
+from gangboard.store import actions, row_leases
 from gangboard.store.models import Action, Chore, Cluster, HoldCheck, LeverRecord, WatchedObject
 from tests.actions.site import QuickClock
 from tests.actions.stored_holds import record
@@ -155,8 +155,8 @@ def oversleep(cluster: Cluster, fake_cluster: FakeCluster, chore: str) -> None:
 
     def sleep() -> None:
         fake_cluster.meanwhile = lambda: None
-        fake_cluster.clock.advance(chore_locks.LEASE_SECONDS + 1)
-        with chore_locks.lock_chore(cluster.pk, chore, fake_cluster.clock) as taken:
+        fake_cluster.clock.advance(row_leases.CHORE_SECONDS + 1)
+        with row_leases.lock_chore(cluster.pk, chore, fake_cluster.clock) as taken:
             assert taken is not None
             # As if the other were still at it when this one wakes up.
             Chore.objects.update(holder="another")
@@ -168,7 +168,7 @@ def test_a_prover_that_was_stopped_past_its_lease_ends(
     cluster: Cluster, fake_cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Otherwise its turn is over by then, whoever has the lease.
-    monkeypatch.setattr(hold_proofs, "TURN_SECONDS", chore_locks.LEASE_SECONDS * 4)
+    monkeypatch.setattr(hold_proofs, "TURN_SECONDS", row_leases.CHORE_SECONDS * 4)
     hold(cluster, "ab")
     oversleep(cluster, fake_cluster, hold_proofs.CHORE)
     assert prove(cluster, fake_cluster) == {"a": True}
@@ -187,7 +187,7 @@ def test_a_cluster_that_answers_slowly_is_left_after_a_while(
 def test_a_chore_of_a_cluster_that_was_removed(cluster: Cluster, fake_cluster: FakeCluster) -> None:
     gone, _ = cluster.pk, cluster.delete()
     assert hold_proofs.prove_all(gone, fake_cluster.clock, fake_cluster.open) == {}
-    assert guards.inspect_all(gone, fake_cluster.clock, fake_cluster.open) == {}
+    assert drift_detection.inspect_all(gone, fake_cluster.clock, fake_cluster.open) == {}
     assert not Chore.objects.exists()
 
 
@@ -218,12 +218,12 @@ def test_who_inspects_stops_where_the_cluster_does_not_answer(
     now = fake_cluster.clock.now()
     for name in ("a", "b", "c"):
         act(cluster, name, now=now, finished_at=now, guarded=True)
-    assert guards.suspicious() == {cluster.pk: ["east-c", "east-b", "east-a"]}
+    assert drift_detection.suspicious() == {cluster.pk: ["east-c", "east-b", "east-a"]}
     for _ in range(3):
-        assert guards.inspect_all(cluster.pk, fake_cluster.clock, fake_cluster.open) == {}
+        assert drift_detection.inspect_all(cluster.pk, fake_cluster.clock, fake_cluster.open) == {}
     assert len(fake_cluster.asked) == 1
-    fake_cluster.clock.advance(guards.REST_SECONDS + 1)
-    guards.inspect_all(cluster.pk, fake_cluster.clock, fake_cluster.open)
+    fake_cluster.clock.advance(drift_detection.REST_SECONDS + 1)
+    drift_detection.inspect_all(cluster.pk, fake_cluster.clock, fake_cluster.open)
     assert len(fake_cluster.asked) == 2
 
 
@@ -231,14 +231,14 @@ def test_who_inspects_and_was_stopped_past_its_lease_ends(
     cluster: Cluster, fake_cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Otherwise its turn is over by then, whoever has the lease.
-    monkeypatch.setattr(guards, "TURN_SECONDS", chore_locks.LEASE_SECONDS * 4)
+    monkeypatch.setattr(drift_detection, "TURN_SECONDS", row_leases.CHORE_SECONDS * 4)
     now = fake_cluster.clock.now()
     for name in ("a", "b"):
         act(cluster, name, now=now, finished_at=now, guarded=True)
         # An error of one object alone, after which the next one is looked at.
         fake_cluster.faults[name] = KubeError("forbidden", "east forbids it.")
-    oversleep(cluster, fake_cluster, guards.CHORE)
-    assert guards.inspect_all(cluster.pk, fake_cluster.clock, fake_cluster.open) == {}
+    oversleep(cluster, fake_cluster, drift_detection.CHORE)
+    assert drift_detection.inspect_all(cluster.pk, fake_cluster.clock, fake_cluster.open) == {}
     assert len(fake_cluster.asked) == 1
 
 
@@ -339,7 +339,7 @@ def test_what_seems_undone_takes_one_query_for_each_cluster_more(
     now = fake_cluster.clock.now()
     act(cluster, "a", now=now, finished_at=now, guarded=True)
     with CaptureQueriesContext(connection) as few:
-        assert set(guards.suspicious()) == {cluster.pk}
+        assert set(drift_detection.suspicious()) == {cluster.pk}
     clusters = {
         make_cluster(name, actor_credentials=b"sealed") for name in ("west", "north", "south")
     }
@@ -347,5 +347,5 @@ def test_what_seems_undone_takes_one_query_for_each_cluster_more(
         for name in "bcd":
             act(other, name, now=now, finished_at=now, guarded=True)
     with CaptureQueriesContext(connection) as many:
-        assert len(guards.suspicious()) == 4
+        assert len(drift_detection.suspicious()) == 4
     assert len(many) - len(few) == 3

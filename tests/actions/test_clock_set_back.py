@@ -7,10 +7,10 @@ from unittest import mock
 
 import pytest
 
-from gangboard.actions import clock_steps, hold_proofs
-from gangboard.actions.execution import ActionExecution
+from gangboard.actions import hold_proofs
+from gangboard.actions.execution import ActionExecution, forget_future, without_future
 from gangboard.actions.sweeper import Sweeper
-from gangboard.store import actions, chore_locks, cluster_leases, heartbeats, rate_limits
+from gangboard.store import actions, cluster_leases, heartbeats, rate_limits, row_leases
 from gangboard.store.models import (
     Action,
     ActionStep,
@@ -94,10 +94,10 @@ def test_a_chore_that_a_dead_worker_did(cluster: Cluster, clock: QuickClock) -> 
     Chore.objects.create(
         cluster=cluster, name="prove", holder="dead", held_until=clock.now() + HOURS
     )
-    with chore_locks.lock_chore(cluster.pk, "prove", clock) as lock:
+    with row_leases.lock_chore(cluster.pk, "prove", clock) as lock:
         assert lock is None
-    clock.advance(chore_locks.LONGEST_REST + 1)
-    with chore_locks.lock_chore(cluster.pk, "prove", clock) as lock:
+    clock.advance(row_leases.LONGEST_REST + 1)
+    with row_leases.lock_chore(cluster.pk, "prove", clock) as lock:
         assert lock is not None
 
 
@@ -144,7 +144,7 @@ def test_what_an_action_waits_for_begins_anew(clock: QuickClock) -> None:
         "quiet_since": ahead,
         "jobs": {"u": "train"},
     }
-    assert clock_steps.corrected(context, now) == {
+    assert without_future(context, now) == {
         "hold": {"sent_at": now.isoformat(), "uid": "h"},
         "exit": {"since": now.isoformat(), "tries": 1},
         "trouble": {"since": before},
@@ -166,7 +166,7 @@ def test_a_worker_corrects_the_action_that_it_takes(cluster: Cluster, clock: Qui
     action.refresh_from_db()
     execution = ActionExecution(lease, clock, lambda _name: None, mock.Mock(), action)
     execution.reload_steps()
-    clock_steps.forget_future(execution)
+    forget_future(execution)
     action.refresh_from_db()
     step.refresh_from_db()
     moments = (action.sent_at, action.applied_at, step.at)

@@ -9,7 +9,7 @@ import pytest
 
 from gangboard.actions import service
 from gangboard.actions.actor_client import open_client
-from gangboard.actions.live import Live
+from gangboard.actions.live_objects import Live
 from gangboard.domain.action import ActionRequest, Plan
 from gangboard.plugins import registry
 from gangboard.policy.plan import plan

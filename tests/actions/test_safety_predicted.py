@@ -14,7 +14,7 @@ import pytest
 from django.utils import timezone
 
 from gangboard.actions import service
-from gangboard.store.lever_proofs import save_lever_proof
+from gangboard.store.levers import save_lever_proof
 from gangboard.store.models import Cluster, Grant
 from tests.actions.site import BATCH, JOBSET, JOBSETS, NAMESPACE, WORKER, Json, Site
 from tests.live.figures import tell

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.actions import guards
+from gangboard.actions import drift_detection
 from gangboard.actions.sweeper import Sweeper
 from gangboard.store.models import Action, AuditEntry
 from tests.actions.site import (
@@ -144,8 +144,8 @@ def test_s07_reverted_by_a_controller(start: Callable[..., Site], name: str, aft
         assert action.state == "verified", action.message
         clock.advance_to_flip()
         site.poll()
-        assert guards.suspicious() == {action.cluster_id: [action.pk]}
-        assert guards.inspect(action.pk, clock) == "reverted"
+        assert drift_detection.suspicious() == {action.cluster_id: [action.pk]}
+        assert drift_detection.inspect(action.pk, clock) == "reverted"
         action.refresh_from_db()
     assert watched == (after < (3 if name == WORKER else 40))
     assert (action.state, action.reverted_by) == ("reverted", "emulator"), action.message

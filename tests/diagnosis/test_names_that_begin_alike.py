@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gangboard.actions.verify.siblings import changes
+from gangboard.actions.verify.pod_checks import sibling_changes
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
@@ -204,15 +204,15 @@ def test_the_end_of_one_job_excuses_no_loss_of_the_other(
     ended = names[not is_long]
     pod = f"{names[is_long]}-0-{random}"
     before = {"uid-pod": [pod, 0, f"uid-{names[is_long]}"]}
-    assert changes(before, (), finished=frozenset({f"uid-{ended}"})) == [
+    assert sibling_changes(before, (), finished=frozenset({f"uid-{ended}"})) == [
         f"Sibling pod {pod} is gone."
     ]
-    assert changes(before, (), finished=frozenset({f"uid-{names[is_long]}"})) == []
+    assert sibling_changes(before, (), finished=frozenset({f"uid-{names[is_long]}"})) == []
 
 
 def test_what_an_older_release_wrote_down_excuses_nothing() -> None:
     before = {"uid-pod": ["run-w-0-0-x7k2p", 0]}
-    assert changes(before, (), finished=frozenset({"run-w-0"})) == [
+    assert sibling_changes(before, (), finished=frozenset({"run-w-0"})) == [
         "Sibling pod run-w-0-0-x7k2p is gone."
     ]
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gangboard.actions.permissions.names import ACTOR, NAMESPACE, Wanted
+from gangboard.kube.service_accounts import ACTOR, NAMESPACE
+from gangboard.policy.lever_permissions import Wanted
 from tests.controlplane import gang_schedulers, grove
 from tests.controlplane.client import Client
 from tests.controlplane.cluster import ControlPlane

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from gangboard.actions import guards, hold_proofs, service
+from gangboard.actions import drift_detection, hold_proofs, service
 from gangboard.actions.actor_client import KubeActorClient
 from gangboard.actions.engine import Engine
 from gangboard.actions.requests import RequestError, RequestErrorCode
@@ -31,7 +31,7 @@ _MOST_ORDERS = 12
 _IDLE = "waits for work"
 _REST = 35.0
 """Seconds in which it is noticed what has become of verified actions: a look that has just begun may
-time out (10 s), and the cluster is left alone after it (guards.REST_SECONDS)."""
+time out (10 s), and the cluster is left alone after it (drift_detection.REST_SECONDS)."""
 
 
 @dataclass
@@ -194,7 +194,7 @@ class Cast:
     def _do(self, engine: Engine, task: str, subject: Any) -> None:
         """Do what the tasks of gangboard.actions.tasks do."""
         if task == "inspect":
-            guards.inspect_all(subject, engine.clock, engine.open_client)
+            drift_detection.inspect_all(subject, engine.clock, engine.open_client)
         elif task == "prove":
             hold_proofs.prove_all(subject, engine.clock, engine.open_client)
         else:

@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from gangboard.kube.connection import JSON
-from gangboard.store.lever_proofs import save_lever_proof
+from gangboard.store.levers import save_lever_proof
 from gangboard.store.models import Cluster, Grant
 from simulator import Fleet, Gang, NodePool, PodTemplate, Role
 from simulator import resources as resources_of_cluster

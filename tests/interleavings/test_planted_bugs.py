@@ -17,7 +17,7 @@ from gangboard.domain.action import ActionState
 from gangboard.domain.hold import HOLDS, Hold
 from gangboard.kube.errors import KubeError, Reach
 from gangboard.kube.write_client import Answer
-from gangboard.store import hold_records
+from gangboard.store import suspend_records
 from gangboard.store.models import Action, WatchedObject
 from gangboard.store.objects import unpack
 from tests.interleavings.play import Result, play
@@ -89,12 +89,12 @@ def test_an_end_that_is_believed_whoever_wrote_it(monkeypatch: pytest.MonkeyPatc
 
     def believe(
         clusters: dict[int, Any], _named: Any, _now: Any
-    ) -> Iterator[hold_records.HoldRecord]:
+    ) -> Iterator[suspend_records.HoldRecord]:
         for cluster in clusters:
             rows = WatchedObject.objects.filter(cluster=cluster, resource=HOLDS)
             for data in rows.values_list("data", flat=True):
                 hold = unpack(bytes(data), Hold)
-                yield hold_records.HoldRecord(
+                yield suspend_records.HoldRecord(
                     key=(cluster, hold.meta.ref.uid),
                     namespace=hold.meta.ref.namespace,
                     job=hold.job_name,

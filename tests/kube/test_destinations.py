@@ -10,8 +10,8 @@ import pytest
 from gangboard.kube import transport
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
-from gangboard.kube.destinations import Destinations
 from gangboard.kube.errors import KubeError
+from gangboard.network_addresses import Destinations
 
 TOKEN = "sesame"
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from django.core.management import CommandError, call_command
 
-from gangboard.ops.who import command_author
+from gangboard.ops.database_command import command_author
 from gangboard.plugins import registry
 from gangboard.store.levers import read_levers
 from gangboard.store.models import AuditEntry, Cluster

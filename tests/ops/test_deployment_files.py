@@ -13,8 +13,8 @@ from gangboard import env
 from gangboard.celery import app
 from gangboard.database_limits import HEARTBEATS
 from gangboard.plugins import registry
-from gangboard.serving.bodies import BODY_SECONDS, LARGEST_BODY
-from gangboard.serving.command import WEB_SERVER
+from gangboard.serving.request import BODY_SECONDS, LARGEST_BODY
+from gangboard.serving.web_server import WEB_SERVER
 from tests.production.compose import (
     UnknownFormError,
     interpolate,

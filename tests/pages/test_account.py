@@ -9,7 +9,7 @@ from django.conf import settings
 from django.test import Client
 
 from gangboard.pages.account.tokens import MOST_TOKENS
-from gangboard.store import authentication, board_choices
+from gangboard.store import authentication, board_preferences
 from gangboard.store.models import AccessToken, AuditEntry, Identity
 from tests.personas import PASSWORD, Person
 
@@ -103,15 +103,15 @@ def test_a_person_has_a_bounded_number_of_tokens(owner: Person) -> None:
 
 
 def test_views_of_the_board_are_listed_and_removed(owner: Person, reader: Person) -> None:
-    board_choices.save_view(owner.user.pk, "mine", "health=blocked")
-    board_choices.save_view(reader.user.pk, "theirs", "")
+    board_preferences.save_view(owner.user.pk, "mine", "health=blocked")
+    board_preferences.save_view(reader.user.pk, "theirs", "")
     page = owner.client.get("/account/").content.decode()
     assert 'href="/?health=blocked"' in page
     assert "theirs" not in page
-    (view,) = board_choices.read_views(owner.user.pk)
+    (view,) = board_preferences.read_views(owner.user.pk)
     owner.client.post(f"/account/views/{view.id}/remove/")
-    assert board_choices.read_views(owner.user.pk) == ()
-    assert len(board_choices.read_views(reader.user.pk)) == 1
+    assert board_preferences.read_views(owner.user.pk) == ()
+    assert len(board_preferences.read_views(reader.user.pk)) == 1
 
 
 def test_the_account_is_for_who_has_signed_in(anonymous: Client, stranger: Person) -> None:

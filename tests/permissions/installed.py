@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from gangboard.actions.permissions.names import ACTOR, NAMESPACE, READER, Wanted
-from gangboard.actions.permissions.printing import yaml_text
+from gangboard.actions.permissions.manifests import yaml_text
+from gangboard.kube.service_accounts import ACTOR, NAMESPACE, READER
+from gangboard.policy.lever_permissions import Wanted
 from gangboard.polling.actor_trial import ActorTrial, try_actor
 from gangboard.polling.cluster_trial import kubeconfig_access
 from tests.controlplane.client import ApiError, Client, Json, wait

@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 import yaml
 
-from gangboard.actions.permissions import cel
-from gangboard.actions.permissions.manifests import manifests
-from gangboard.actions.permissions.names import ACTOR, READER, Manifest, Wanted
-from gangboard.actions.permissions.printing import yaml_text
+from gangboard.actions.permissions import admission_policy
+from gangboard.actions.permissions.manifests import manifests, yaml_text
+from gangboard.domain.hold_manifest import Manifest
 from gangboard.kube.kubeconfig import COMMANDS
+from gangboard.kube.service_accounts import ACTOR, READER
 from gangboard.owners.job import Job
 from gangboard.plugins import registry
 from gangboard.plugins.owner_kind import OwnerKind
+from gangboard.policy.lever_permissions import Wanted
 from gangboard.polling.cluster_cache import resources
 
 READ = {"get", "list", "watch"}
@@ -193,7 +194,7 @@ def test_limits_come_before_rights() -> None:
 @pytest.mark.parametrize("text", ["it's", "a\\b", "a\nb"])
 def test_no_text_breaks_out_of_an_expression(text: str) -> None:
     with pytest.raises(ValueError, match="cannot stand in an expression"):
-        cel.text(text)
+        admission_policy.cel_text(text)
 
 
 def test_holds_are_made_for_known_owners_only() -> None:

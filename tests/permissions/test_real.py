@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from gangboard.actions.permissions.names import Wanted
 from gangboard.domain.action import ClusterLevers, Verb
 from gangboard.plugins import registry
 from gangboard.policy.decision import Decision
+from gangboard.policy.lever_permissions import Wanted
 from gangboard.policy.requests import FieldChange, patch_owner, suspend_job
 from gangboard.polling.actor_trial import ActorTrial
 from gangboard.polling.cluster_cache import resources

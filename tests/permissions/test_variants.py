@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from gangboard.actions.permissions.names import Wanted
 from gangboard.domain.action import Verb
 from gangboard.domain.hold import PAUSED_PARALLELISM
 from gangboard.domain.owner import Owner
 from gangboard.plugins import registry
 from gangboard.policy.decision import Decision
+from gangboard.policy.lever_permissions import Wanted
 from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.fixtures import Namespaces

@@ -15,7 +15,7 @@ from django.utils import timezone
 from gangboard.actions.tasks import sweep
 from gangboard.polling import tasks
 from gangboard.polling.tasks import housekeep, seed
-from gangboard.store import authentication, batched_deletes
+from gangboard.store import authentication, bulk_statements, sessions
 from gangboard.store.heartbeats import beat, slots_are_short
 from gangboard.store.models import (
     AccessToken,
@@ -139,7 +139,7 @@ def test_old_sessions_go_some_at_a_time() -> None:
     ended = timezone.now() - timedelta(days=1)
     Session.objects.bulk_create(
         Session(session_key=str(number), session_data="", expire_date=ended)
-        for number in range(batched_deletes.DELETE_BATCH * 2 + 1)
+        for number in range(bulk_statements.DELETE_BATCH * 2 + 1)
     )
     most = []
 
@@ -149,9 +149,9 @@ def test_old_sessions_go_some_at_a_time() -> None:
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(count):
-        forgotten = batched_deletes.delete_expired_sessions(ended_before=timezone.now())
-    assert forgotten == 2 * batched_deletes.DELETE_BATCH + 1
-    assert most == [batched_deletes.DELETE_BATCH, batched_deletes.DELETE_BATCH, 1]
+        forgotten = sessions.delete_expired_sessions(ended_before=timezone.now())
+    assert forgotten == 2 * bulk_statements.DELETE_BATCH + 1
+    assert most == [bulk_statements.DELETE_BATCH, bulk_statements.DELETE_BATCH, 1]
     assert not Session.objects.exists()
 
 

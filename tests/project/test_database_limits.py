@@ -44,7 +44,7 @@ def test_a_worker_has_a_connection_for_each_thread_and_for_its_heartbeat(
 ) -> None:
     database = database_settings(POSTGRESQL)
     monkeypatch.setattr(settings, "DATABASES", {"default": database})
-    monkeypatch.setattr("gangboard.store.schema.check_server", lambda: None)
+    monkeypatch.setattr("gangboard.store.database_state.check_server", lambda: None)
     limit_connections(instance=SimpleNamespace(concurrency=18))
     assert database["OPTIONS"]["pool"]["max_size"] == 19
     assert "lock_timeout" not in database["OPTIONS"]["options"]
@@ -67,7 +67,7 @@ def test_a_worker_ends_on_a_wrong_database_and_waits_for_one_that_is_away(
     def refuse() -> None:
         raise error
 
-    monkeypatch.setattr("gangboard.store.schema.check_server", refuse)
+    monkeypatch.setattr("gangboard.store.database_state.check_server", refuse)
     with pytest.raises(SystemExit, match=ended) if ended else nullcontext():
         limit_connections(instance=SimpleNamespace(concurrency=18))
 

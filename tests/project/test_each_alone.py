@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from gangboard.actions.permissions.manifests import manifests
-from gangboard.actions.permissions.names import ACTOR, Wanted
 from gangboard.decode.pods import POD
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
@@ -28,7 +27,9 @@ from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
+from gangboard.kube.service_accounts import ACTOR
 from gangboard.plugins import registry
+from gangboard.policy.lever_permissions import Wanted
 from gangboard.policy.plan import all_offers
 from tests.decode.reading import Json, captured, model
 from tests.domain_objects import NOW, a_jobset, a_role, facts_of

@@ -11,10 +11,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from gangboard.actions import guards, service
+from gangboard.actions import drift_detection, service
 from gangboard.actions.permissions.manifests import manifests
-from gangboard.actions.permissions.names import ACTOR, Wanted
 from gangboard.domain.action import ActionRequest, ActionTarget, Verb
+from gangboard.kube.service_accounts import ACTOR
+from gangboard.policy.lever_permissions import Wanted
 from gangboard.polling import poll
 from gangboard.store.models import Action, Gang
 from tests.actions.site import Site, at, make_site
@@ -143,11 +144,11 @@ def test_one_that_goes_again_later_is_found_out(nursery: Nursery) -> None:
         action = nursery.act(Verb.SUSPEND, "run")
     assert action.state == "verified", action.message
     nursery.site.poll()
-    assert guards.suspicious() == {}
+    assert drift_detection.suspicious() == {}
     nursery.shop.set_phase("run", "Running")
     nursery.site.poll()
-    assert guards.suspicious() == {nursery.site.cluster.pk: [action.pk]}
-    guards.inspect_all(nursery.site.cluster.pk, nursery.site.clock)
+    assert drift_detection.suspicious() == {nursery.site.cluster.pk: [action.pk]}
+    drift_detection.inspect_all(nursery.site.cluster.pk, nursery.site.clock)
     action.refresh_from_db()
     assert action.state == "reverted"
     assert action.message == ("It was undone: Job run no longer reports that it is suspended.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.second_names import second_name_sentence
+from gangboard.domain.cluster_reach import second_name_sentence
 from gangboard.kube.errors import KubeErrorCode
 from gangboard.readmodels.cluster_reach import STEPS, reach_step
 from gangboard.readmodels.clusters import ClusterState, cluster_detail

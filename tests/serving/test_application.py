@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from gangboard.serving import answers
+from gangboard.serving import response
 from gangboard.serving.application import Application
-from gangboard.serving.bodies import LARGEST_BODY, read_body
-from gangboard.serving.environ import environ_of, sender_of
-from gangboard.serving.lanes import Lane
-from gangboard.serving.refusals import Refused
+from gangboard.serving.request import LARGEST_BODY, environ_of, read_body, sender_of
+from gangboard.serving.response import Refused
+from gangboard.serving.thread_pools import Lane
 
 Message = dict[str, Any]
 
@@ -279,13 +278,13 @@ def test_a_long_answer_goes_out_in_pieces_from_one_thread() -> None:
 
     def long(environ: Message, start_response: Any) -> Iterator[bytes]:
         start_response("200 OK", [])
-        for _ in range(3 * answers.AT_ONCE // 1000):
+        for _ in range(3 * response.AT_ONCE // 1000):
             threads.add(threading.current_thread().name)
             yield b"x" * 1000
 
     client = serve(long, scope("/export"), Client())
-    assert len(client.body) == 3 * answers.AT_ONCE // 1000 * 1000
-    assert max(len(message["body"]) for message in client.answered[2:]) < 2 * answers.PIECE
+    assert len(client.body) == 3 * response.AT_ONCE // 1000 * 1000
+    assert max(len(message["body"]) for message in client.answered[2:]) < 2 * response.PIECE
     assert [message["more_body"] for message in client.answered[1:]][-1] is False
     assert all(message["more_body"] for message in client.answered[1:-1])
     assert len(threads) == 1
@@ -294,13 +293,13 @@ def test_a_long_answer_goes_out_in_pieces_from_one_thread() -> None:
 def test_a_long_answer_that_nobody_reads_frees_its_thread_and_is_never_called_complete(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(answers, "PIECE_SECONDS", 0.05)
+    monkeypatch.setattr(response, "PIECE_SECONDS", 0.05)
     closed: list[str] = []
 
     class Long:
         def __iter__(self) -> Iterator[bytes]:
             while True:
-                yield b"x" * answers.PIECE
+                yield b"x" * response.PIECE
 
         def close(self) -> None:
             closed.append(threading.current_thread().name)
@@ -324,13 +323,13 @@ def test_a_long_answer_that_nobody_reads_frees_its_thread_and_is_never_called_co
 def test_a_reader_who_takes_a_piece_now_and_then_does_not_hold_a_thread_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(answers, "WHOLE_SECONDS", 0.2)
+    monkeypatch.setattr(response, "WHOLE_SECONDS", 0.2)
     closed: list[bool] = []
 
     class Endless:
         def __iter__(self) -> Iterator[bytes]:
             while True:
-                yield b"x" * answers.PIECE
+                yield b"x" * response.PIECE
 
         def close(self) -> None:
             closed.append(True)

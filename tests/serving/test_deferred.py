@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from gangboard.serving.deferred import DeferredApplication
+from gangboard.serving.application import DeferredApplication
 
 SECONDS = 10.0
 FAILS = """
 import time
-from gangboard.serving.deferred import DeferredApplication
+from gangboard.serving.application import DeferredApplication
 def load():
     raise ERROR
 DeferredApplication(load)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gangboard.store.bulk import COPY_FROM
+from gangboard.store.bulk_statements import COPY_FROM
 from gangboard.store.models import Cluster, WatchedObject
 from gangboard.store.observations import ObjectRow, delete_objects, save_objects
 

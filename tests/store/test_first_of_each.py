@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.store.first_of_each import first_of_each
+from gangboard.store.bulk_statements import first_of_each
 from gangboard.store.models import Gang
 from tests.factories import NOW, make_cluster, make_gang
 

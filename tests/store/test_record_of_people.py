@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from gangboard.ops.who import command_author
+from gangboard.ops.database_command import command_author
 from gangboard.store import authentication, clusters, people, rate_limits
 from gangboard.store.audit import verify
 from gangboard.store.models import AccessToken, Attempts, AuditEntry

@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from gangboard.store.schema import is_migrated
+from gangboard.store.database_state import is_migrated
 
 
 @pytest.mark.django_db

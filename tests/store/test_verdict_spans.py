@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.store.batched_deletes import DELETE_BATCH
+from gangboard.store.bulk_statements import DELETE_BATCH
 from gangboard.store.gangs import Detail, pack_detail
 from gangboard.store.models import Cluster, Gang, VerdictSpan
 from gangboard.store.verdict_spans import (

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import urllib3
 
-from gangboard.serving.command import WEB_SERVER
+from gangboard.serving.web_server import WEB_SERVER
 from tests import migrated
 from tests.controlplane.supervisor import Supervisor
 from tests.services import free_port

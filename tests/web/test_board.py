@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 
 from gangboard.domain.verdict import Evidence
-from gangboard.store.board_choices import MOST_VIEWS
+from gangboard.store.board_preferences import MOST_VIEWS
 from gangboard.store.gangs import Detail
 from gangboard.store.models import AuditEntry, Cluster, Gang, SavedView, TrendPoint
 from gangboard.store.trends import QUARTER, quarter_of

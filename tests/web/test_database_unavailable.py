@@ -15,7 +15,7 @@ from django.db import Error, OperationalError, ProgrammingError
 from django.db.utils import DatabaseErrorWrapper
 from django.test import Client
 
-from gangboard.store.availability import RETRY_SECONDS, is_unavailable
+from gangboard.store.database_state import RETRY_SECONDS, is_unavailable
 from tests.personas import Person
 
 SECRET = "sesame"

@@ -20,7 +20,7 @@ import pytest
 import urllib3
 from psycopg import sql
 
-from gangboard.serving.command import WEB_SERVER
+from gangboard.serving.web_server import WEB_SERVER
 from tests.commands import Commands
 from tests.controlplane.supervisor import Supervisor
 from tests.live.open_page import read_question

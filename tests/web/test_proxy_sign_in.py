@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 
-from gangboard.serving.environ import environ_of
+from gangboard.serving.request import environ_of
 from gangboard.store import people
 from gangboard.store.access import viewer_of
 from gangboard.store.group_roles import grant_group

@@ -15,7 +15,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from gangboard.store import authentication, batched_deletes, people, sessions
+from gangboard.store import authentication, people, sessions
 from gangboard.store.models import AuditEntry, SessionRecord
 from gangboard.store.sessions import end_session, end_sessions, list_sessions
 from tests.personas import PASSWORD
@@ -182,10 +182,10 @@ def test_signing_out_and_expiry_leave_no_record(ada: User) -> None:
     signed_in()
     Session.objects.update(expire_date=timezone.now() - HOUR)
     SessionRecord.objects.update(ends_at=timezone.now() - HOUR)
-    batched_deletes.delete_expired_sessions(ended_before=timezone.now())
+    sessions.delete_expired_sessions(ended_before=timezone.now())
     assert (Session.objects.count(), SessionRecord.objects.count()) == (0, 1), "for a kept form"
     SessionRecord.objects.update(ends_at=timezone.now() - 25 * HOUR)
-    batched_deletes.delete_expired_sessions(ended_before=timezone.now())
+    sessions.delete_expired_sessions(ended_before=timezone.now())
     assert SessionRecord.objects.count() == 0
 
 

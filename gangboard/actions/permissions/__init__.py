@@ -1,5 +1,5 @@
-"""What gangboard asks of a cluster: two service accounts, their roles, the Hold, the actor's limits.
+"""Manifests gangboard needs in a cluster: two service accounts, their roles, the Hold CRD, and the actor's policies.
 
-Pure: a `Wanted` enters, Kubernetes objects and YAML come out. What is read and which levers there are
-comes from the registries, so a new kind gets its lines by itself. `manifests.manifests` is the way in.
+The functions are pure: they take a `Wanted` and return Kubernetes objects and YAML. The registries supply kinds and levers,
+so a new kind gets its lines automatically. Begin with `manifests.manifests`.
 """

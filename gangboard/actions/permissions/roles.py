@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from gangboard.actions.permissions.names import ACTOR, NAMESPACE, READER, Manifest, Wanted
 from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.claim_objects import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME_CLAIM
 from gangboard.decode.events import EVENT
@@ -14,10 +13,11 @@ from gangboard.decode.node_claims import NODE_CLAIM
 from gangboard.decode.nodes import NODE
 from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
 from gangboard.domain.api_resource import Resource
-from gangboard.domain.hold_manifest import POLICY_NAME
+from gangboard.domain.hold_manifest import POLICY_NAME, Manifest
 from gangboard.kube.discovery import SYSTEM_NAMESPACE
+from gangboard.kube.service_accounts import ACTOR, NAMESPACE, READER
 from gangboard.plugins import registry
-from gangboard.policy.lever_permissions import made, only_read, patched_resources
+from gangboard.policy.lever_permissions import Wanted, made, only_read, patched_resources
 
 _RBAC = "rbac.authorization.k8s.io"
 _READ = ["get", "list", "watch"]

@@ -1,5 +1,5 @@
-"""Watching what was done until it can be said that it held, or who undid it.
+"""Checks after a change until it has held, or until it is known who undid it.
 
-One file for each thing that is looked at: the changed fields (`kept`), the pods of what was
-suspended (`leaving_pods`), everybody else's (`siblings`). `watching` puts them together.
+`change_detection` reads the changed objects and the Hold, `pod_checks` the pods of what was suspended and of its siblings.
+`watching` runs both.
 """

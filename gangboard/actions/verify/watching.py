@@ -1,4 +1,4 @@
-"""applied → verified, or reverted with the one who did it: one look after the other."""
+"""applied → verified, or reverted with the one who did it, in one check after the other."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from typing import Any
 from gangboard.actions import patches
 from gangboard.actions.actor_client import Json, get_object
 from gangboard.actions.checking import restarts_of
+from gangboard.actions.drift_detection import unguard_others
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early, finish
-from gangboard.actions.live import Live
-from gangboard.actions.verify import holding, kept, leaving_pods, siblings
-from gangboard.actions.verify.guarding import guard
+from gangboard.actions.live_objects import Live
+from gangboard.actions.verify import change_detection, pod_checks
 from gangboard.domain.action import ActionState, Verb
 from gangboard.domain.hold import HOLD_LEVER
 from gangboard.domain.objects import is_job
 from gangboard.domain.pod import Pod
 from gangboard.plugins import registry
-from gangboard.store.hold_records import relied_on
-from gangboard.store.lever_proofs import save_lever_proof
-from gangboard.store.levers import read_levers
+from gangboard.store.levers import read_levers, save_lever_proof
+from gangboard.store.suspend_records import relied_on
 
 FIRST_PAUSE, PAUSE, LONG_PAUSE = 0.1, 0.25, 1.0
 QUICK_SECONDS = 4.0
@@ -38,7 +37,7 @@ def watch(execution: ActionExecution) -> float:
     lever = registry.lever(execution.action.lever)
     survives = lever is not None and lever.lasts
     applied_at = _applied_at(execution)
-    seen = kept.look(
+    seen = change_detection.look(
         execution.client, context["subjects"], survives=survives, since=applied_at, now=now
     )
     if seen.undone is not None:
@@ -88,11 +87,11 @@ def _decide(execution: ActionExecution, raws: list[Json], pods: tuple[Pod, ...])
     """Say that it has held, or how it stands."""
     context = execution.context
     watched = (execution.now - _watched_since(execution)).total_seconds()
-    left = leaving_pods.remaining(pods)
+    left = pod_checks.live_pods(pods)
     acted = all(_has_acted(execution, raw) for raw in raws)
     if watched >= context["watch"] and not left and acted:
         hold = relied_on(execution.action)
-        lost = holding.lost(execution.client, hold) if hold is not None else ""
+        lost = change_detection.hold_loss(execution.client, hold) if hold is not None else ""
         return _hold_lost(execution, lost) if lost else _verified(execution)
     if watched > max(context["watch"], context["grace"] + BEYOND_GRACE):
         return _given_up(execution, left)
@@ -117,7 +116,7 @@ def _watched_since(execution: ActionExecution) -> datetime:
 def _standing(execution: ActionExecution, left: tuple[Pod, ...], acted: bool) -> str:
     watched = f"{execution.done_word}, watching"
     if left:
-        return f"{watched}: {leaving_pods.in_words(left, execution.now)}."
+        return f"{watched}: {pod_checks.ending_text(left, execution.now)}."
     if not acted:
         return f"{watched}: its controller has not confirmed it yet."
     if execution.action.verb != Verb.SUSPEND or not _has_pods(execution):
@@ -169,7 +168,7 @@ def _verified(execution: ActionExecution) -> float:
         sentence = sentence.replace(", siblings untouched", "")
 
     def also() -> None:
-        guard(execution.action)
+        unguard_others(execution.action)
         _note_native(execution, held=True)
 
     execution.checkpoint("verified:before-writing")
@@ -200,7 +199,7 @@ def _sibling_changes(execution: ActionExecution) -> list[str]:
             if pod.phase == "Succeeded" and pod.meta.controller is not None
         )
         if not found:
-            found += siblings.changes(before["pods"], pods, finished=ended)
+            found += pod_checks.sibling_changes(before["pods"], pods, finished=ended)
     return found[:_MOST_NOTES]
 
 
@@ -231,7 +230,7 @@ def _hold_lost(execution: ActionExecution, why: str) -> float:
     )
 
 
-def _reverted(execution: ActionExecution, undone: kept.Undone) -> float:
+def _reverted(execution: ActionExecution, undone: change_detection.Undone) -> float:
     def also() -> None:
         _note_native(execution, held=False)
 
@@ -286,14 +285,14 @@ def _missing(execution: ActionExecution, name: str) -> float:
 def _given_up(execution: ActionExecution, left: tuple[Pod, ...]) -> float:
     """It holds, and yet it is not as it should be. What was done stays: it was asked for."""
     if left:
-        why = f"but its pods do not go: {leaving_pods.where(left)}"
+        why = f"but its pods do not go: {pod_checks.places_text(left)}"
     else:
         why = "but its controller does not confirm it"
     sentence = f"{execution.object_name} is suspended and has stayed so, {why}."
     finish(
         execution,
         ActionExit(ActionState.FAILED, sentence, {"guarded": True}),
-        lambda: guard(execution.action),
+        lambda: unguard_others(execution.action),
     )
     return 0.0
 

@@ -12,7 +12,7 @@ from functools import partial
 from gangboard.domain.action import ClusterLevers, PolicyState, Step, StepKind, Verb
 from gangboard.domain.hold import HOLD_LEVER, Hold
 from gangboard.domain.owner import Owner
-from gangboard.domain.roles_command import roles_command
+from gangboard.domain.shell import roles_command
 from gangboard.domain.text import label, sentence
 from gangboard.facts.gang import Gang
 from gangboard.levers.hold.requests import create_hold, delete_hold, hold_name, made_holds

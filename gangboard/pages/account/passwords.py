@@ -14,7 +14,7 @@ from django.db import transaction
 from django.http import HttpRequest
 from django.views.decorators.debug import sensitive_variables
 
-from gangboard.peers import client_address, network_of
+from gangboard.client_address import client_address, network_of
 from gangboard.store import authentication, people, sessions
 from gangboard.store.models import Identity
 from gangboard.web.password_throttle import password_throttle

@@ -9,7 +9,7 @@ from gangboard.pages.account.rows import AccountRow, TokenRow, ViewRow
 from gangboard.pages.core.roles import RoleRow
 from gangboard.pages.core.sessions import SessionRow
 from gangboard.readmodels.rights import rights_of
-from gangboard.store import board_choices
+from gangboard.store import board_preferences
 from gangboard.store.access import Viewer
 from gangboard.store.models import AccessToken, Cluster
 from gangboard.store.sessions import list_sessions
@@ -69,5 +69,5 @@ def read_views(*, viewer: Viewer) -> tuple[ViewRow, ...]:
     board = reverse("board")
     return tuple(
         ViewRow(view.name, view.query, view.id, f"{board}?{view.query}" if view.query else board)
-        for view in board_choices.read_views(viewer.user_id)
+        for view in board_preferences.read_views(viewer.user_id)
     )

@@ -23,7 +23,7 @@ from gangboard.pages.account.queries import (
 )
 from gangboard.pages.account.rows import NewTokenRow
 from gangboard.pages.core.errors import sentence_of
-from gangboard.store import board_choices
+from gangboard.store import board_preferences
 from gangboard.store.access import Viewer
 from gangboard.store.authentication import LONGEST_TOKEN_DAYS, TOKEN_DAYS
 from gangboard.store.people import PeopleError
@@ -105,7 +105,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
 @require_POST
 def remove_view(request: HttpRequest, view_id: str) -> HttpResponse:
     """Forget a view of the Board."""
-    board_choices.delete_view(viewer_for(request).user_id, view_id)
+    board_preferences.delete_view(viewer_for(request).user_id, view_id)
     return _back("views")
 
 

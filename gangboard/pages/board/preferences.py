@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 from gangboard.pages.board.address import read_board_address, read_columns, write_columns
 from gangboard.pages.board.rows import OPTIONAL, OPTIONAL_KEYS
 from gangboard.readmodels.printable import printable
-from gangboard.store import board_choices
+from gangboard.store import board_preferences
 from gangboard.store.access import Viewer
 from gangboard.web.auth import viewer_for
 
@@ -48,7 +48,7 @@ class BoardChoices:
     views: tuple[ViewLink, ...]
     query: str
     """The query of a view of the present state."""
-    longest_name: int = board_choices.LONGEST_NAME
+    longest_name: int = board_preferences.LONGEST_NAME
 
     @property
     def hidden(self) -> str:
@@ -60,7 +60,7 @@ def read_choices(viewer: Viewer, query: QueryDict) -> BoardChoices:
     """Return the preferences of the viewer (1 or 2 queries). Columns in the address come first."""
     keys = read_columns(query)
     if keys is None:
-        keys = board_choices.read_columns(viewer.user_id)
+        keys = board_preferences.read_columns(viewer.user_id)
     if keys is None:
         keys = _AT_FIRST
     pairs = read_board_address(query).pairs
@@ -69,7 +69,7 @@ def read_choices(viewer: Viewer, query: QueryDict) -> BoardChoices:
         tuple(ColumnChoice(column.key, column.label, column.key in keys) for column in OPTIONAL),
         tuple(
             ViewLink(view.id, printable(view.name), _address(view.query), view.query == current)
-            for view in board_choices.read_views(viewer.user_id)
+            for view in board_preferences.read_views(viewer.user_id)
         ),
         urlencode((*(pair for pair in pairs if pair[0] != "columns"), _columns_pair(keys))),
     )
@@ -80,7 +80,7 @@ def keep_columns(request: HttpRequest) -> HttpResponse:
     """Save the columns that the person wants to see."""
     viewer = viewer_for(request)
     chosen = set(request.POST.getlist("column"))
-    board_choices.save_columns(viewer.user_id, (key for key in OPTIONAL_KEYS if key in chosen))
+    board_preferences.save_columns(viewer.user_id, (key for key in OPTIONAL_KEYS if key in chosen))
     pairs = read_board_address(QueryDict(request.POST.get("query", ""))).without("columns")
     return HttpResponseRedirect(_address(urlencode(pairs)), status=303)
 
@@ -89,11 +89,13 @@ def keep_columns(request: HttpRequest) -> HttpResponse:
 def keep_view(request: HttpRequest) -> HttpResponse:
     """Save the state of the Board under a name."""
     viewer = viewer_for(request)
-    name = request.POST.get("name", "").replace("\x00", "").strip()[: board_choices.LONGEST_NAME]
+    name = (
+        request.POST.get("name", "").replace("\x00", "").strip()[: board_preferences.LONGEST_NAME]
+    )
     query = urlencode(read_board_address(QueryDict(request.POST.get("query", ""))).pairs)
-    if name and not board_choices.save_view(viewer.user_id, name, query):
+    if name and not board_preferences.save_view(viewer.user_id, name, query):
         sentence = (
-            f"You have {board_choices.MOST_VIEWS} views, which is the most. Remove one first."
+            f"You have {board_preferences.MOST_VIEWS} views, which is the most. Remove one first."
         )
         return HttpResponse(sentence, status=409, content_type="text/plain; charset=utf-8")
     return HttpResponseRedirect(_address(query), status=303)
@@ -102,7 +104,7 @@ def keep_view(request: HttpRequest) -> HttpResponse:
 @require_POST
 def drop_view(request: HttpRequest, view_id: str) -> HttpResponse:
     """Delete a view of the person."""
-    board_choices.delete_view(viewer_for(request).user_id, view_id)
+    board_preferences.delete_view(viewer_for(request).user_id, view_id)
     pairs = read_board_address(QueryDict(request.POST.get("query", ""))).pairs
     return HttpResponseRedirect(_address(urlencode(pairs)), status=303)
 

@@ -22,10 +22,10 @@ from gangboard.readmodels.state_labels import Face
 from gangboard.readmodels.unseen import unseen_sentence, unseen_states
 from gangboard.readmodels.watched_objects import PlaceName, objects_by_name, select_objects
 from gangboard.store.access import Viewer
-from gangboard.store.hold_records import HoldKey, ended_records
 from gangboard.store.levers import read_all_levers
 from gangboard.store.models import Cluster, Gang, HoldCheck, ResourceState
 from gangboard.store.objects import unpack
+from gangboard.store.suspend_records import HoldKey, ended_records
 from gangboard.store.uid_lookups import Reference, follow, read_referred
 
 JOBS = "jobs.batch"

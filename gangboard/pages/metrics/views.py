@@ -23,12 +23,12 @@ from prometheus_client import (
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from gangboard import __version__
+from gangboard.client_address import is_in
 from gangboard.logs import get_logger
 from gangboard.pages.metrics.families import MetricsCollector
 from gangboard.pages.metrics.queries import read_metrics
 from gangboard.pages.metrics.requests import REQUESTS
 from gangboard.pages.metrics.rows import Metrics
-from gangboard.peers import is_in
 from gangboard.store.access import Scope, Viewer
 
 CLOSED = "Metrics are closed: set GANGBOARD_METRICS_TOKEN, GANGBOARD_METRICS_NETWORKS or both."

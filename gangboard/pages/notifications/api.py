@@ -19,7 +19,7 @@ from gangboard.api.paging import (
 from gangboard.api.parameters import PageQuery, Query, read_query
 from gangboard.api.views import ReadView
 from gangboard.notify import channels, rules
-from gangboard.notify.errors import NotifyError
+from gangboard.notify.channels import NotifyError
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
 from gangboard.pages.core.session_only import signed_in_lately
 from gangboard.pages.notifications.queries import (

@@ -10,8 +10,7 @@ from django import forms
 from gangboard.domain.health import Health
 from gangboard.notify.channels import LONGEST_ADDRESS
 from gangboard.notify.posting import APPRISE, WEBHOOK
-from gangboard.notify.rules import MOST_HOURS, MOST_MINUTES
-from gangboard.notify.triggers import CHOICES, MEANINGS, Trigger
+from gangboard.notify.rules import CHOICES, MEANINGS, MOST_HOURS, MOST_MINUTES, Trigger
 
 ANY = (("", "any"),)
 KINDS = ((APPRISE, "People: an address of apprise"), (WEBHOOK, "A program: a webhook"))

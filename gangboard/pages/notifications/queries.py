@@ -9,8 +9,7 @@ from django.db.models import Count, Q, QuerySet
 
 from gangboard.notify.channels import usable_channels, users_in_words
 from gangboard.notify.items import count_items, read_items
-from gangboard.notify.rules import owner_of, visible_rules
-from gangboard.notify.triggers import MEANINGS, Trigger
+from gangboard.notify.rules import MEANINGS, Trigger, owner_of, visible_rules
 from gangboard.pages.notifications.rows import ChannelRow, DeliveryRow, RuleRow
 from gangboard.readmodels.cursors import SortKey, read_page
 from gangboard.readmodels.printable import printable

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from gangboard.api.parameters import HEALTHS
 from gangboard.notify import channels, rules
 from gangboard.notify.posting import KINDS
-from gangboard.notify.triggers import CHOICES
+from gangboard.notify.rules import CHOICES
 
 
 class ChannelChangeSerializer(serializers.Serializer[Any]):

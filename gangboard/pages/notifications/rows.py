@@ -7,7 +7,7 @@ from datetime import datetime
 
 from gangboard.notify.outbox import STATES
 from gangboard.notify.posting import KINDS
-from gangboard.notify.triggers import TRIGGERS
+from gangboard.notify.rules import TRIGGERS
 from gangboard.pages.core.rows import shown
 
 CHANNEL_STATES = ("new", "works", "fails")

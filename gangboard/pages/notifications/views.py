@@ -10,9 +10,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from gangboard.notify import channels, rules
-from gangboard.notify.errors import NotifyError
-from gangboard.notify.matching import RUNS
+from gangboard.notify.channels import NotifyError
 from gangboard.notify.outbox import MOST_WAITING
+from gangboard.notify.rules import RUNS
 from gangboard.pages.core.errors import sentence_of
 from gangboard.pages.notifications.forms import (
     HOURS,

@@ -25,7 +25,7 @@ from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import STAGE_LABELS, HealthCount, face_of, reason_title
 from gangboard.readmodels.unseen import find_unseen
 from gangboard.store.access import Viewer
-from gangboard.store.first_of_each import first_of_each
+from gangboard.store.bulk_statements import first_of_each
 from gangboard.store.models import Gang
 
 APART = (Health.RUNNING, Health.SUSPENDED, Health.SUCCEEDED, Health.FAILED)

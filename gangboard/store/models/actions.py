@@ -156,7 +156,7 @@ class AuditEntry(models.Model):
     number = models.BigIntegerField(unique=True)
     """Place in the chain, from 1 without gaps."""
     digest = models.CharField(max_length=64)
-    """See `store.audit_chain`."""
+    """See `store.audit`."""
     at = models.DateTimeField(db_index=True)
     actor_name = models.CharField(max_length=253)
     source = models.CharField(max_length=64, default="")
@@ -213,7 +213,7 @@ class HoldCheck(models.Model):
 
 
 class Chore(models.Model):
-    """What one worker at a time does for a cluster, such as proving its Holds; see store.chore_locks."""
+    """What one worker at a time does for a cluster, such as proving its Holds; see store.row_leases."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="chores")
     name = models.CharField(max_length=16)

@@ -53,7 +53,7 @@ class Rule(models.Model):
     """Messages have what this person may see; null: a rule of all admins, who see everything."""
     channels = models.ManyToManyField(Channel, related_name="rules")
     trigger = models.CharField(max_length=16)
-    """A `notify.triggers.Trigger`."""
+    """A `notify.rules.Trigger`."""
     minutes = models.IntegerField(null=True)
     """How long a gang waits, or how soon a Hold ends."""
     cluster = models.ForeignKey(Cluster, null=True, on_delete=models.CASCADE, related_name="+")

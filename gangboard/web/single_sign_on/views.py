@@ -16,9 +16,9 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET
 
+from gangboard.client_address import client_address, network_of
 from gangboard.domain.text import sentence_case
 from gangboard.logs import get_logger
-from gangboard.peers import client_address, network_of
 from gangboard.readmodels.ages import duration_text
 from gangboard.store import authentication, sessions
 from gangboard.store.identities import sign_in_person

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from gangboard.kube.errors import CredentialError, KubeError
-from gangboard.ops.database_command import DatabaseCommand
+from gangboard.ops.database_command import DatabaseCommand, command_author
 from gangboard.ops.kubeconfigs import (
     STANDARD_INPUT,
     expiry_sentence,
@@ -15,7 +15,6 @@ from gangboard.ops.kubeconfigs import (
     save_actor,
 )
 from gangboard.ops.trial_lines import actor_lines, step_lines, unanswered_lines
-from gangboard.ops.who import command_author
 from gangboard.policy.lever_permissions import Wanted
 from gangboard.polling.actor_trial import try_actor
 from gangboard.polling.cluster_trial import Access, Trial, in_cluster_access, try_cluster

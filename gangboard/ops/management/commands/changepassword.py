@@ -8,8 +8,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
-from gangboard.ops.database_command import DatabaseCommand
-from gangboard.ops.who import command_author
+from gangboard.ops.database_command import DatabaseCommand, command_author
 from gangboard.store import people
 
 TRIES = 3

@@ -5,9 +5,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from gangboard.ops.links import sign_in_url
-from gangboard.ops.role_command import RoleCommand
-from gangboard.ops.who import command_author
+from gangboard.ops.database_command import RoleCommand, command_author
+from gangboard.public_address import sign_in_url
 from gangboard.store import authentication, people
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from gangboard.ops.role_command import RoleCommand
+from gangboard.ops.database_command import RoleCommand
 from gangboard.store import group_roles
 
 

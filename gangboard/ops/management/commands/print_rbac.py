@@ -6,10 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from gangboard.actions.permissions.chart import chart_files
-from gangboard.actions.permissions.names import Wanted
-from gangboard.actions.permissions.printing import hold_text, yaml_text
+from gangboard.actions.permissions.manifests import chart_files, hold_text, yaml_text
 from gangboard.ops.printing import PrintingCommand
+from gangboard.policy.lever_permissions import Wanted
 from gangboard.store import clusters, levers
 
 

@@ -4,9 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from gangboard.ops.database_command import DatabaseCommand
-from gangboard.ops.who import command_author
-from gangboard.store.key_rotation import rotate_keys
+from gangboard.ops.database_command import DatabaseCommand, command_author
+from gangboard.store.secrets import rotate_keys
 
 
 class Command(DatabaseCommand):

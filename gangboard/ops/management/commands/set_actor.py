@@ -6,10 +6,9 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from gangboard.kube.errors import CredentialError, KubeError
-from gangboard.ops.database_command import DatabaseCommand
+from gangboard.ops.database_command import DatabaseCommand, command_author
 from gangboard.ops.kubeconfigs import expiry_sentence, read_access, save_actor
 from gangboard.ops.trial_lines import actor_lines, unanswered_lines
-from gangboard.ops.who import command_author
 from gangboard.polling.actor_trial import try_actor_of
 from gangboard.polling.cluster_trial import Access, mounted_access
 from gangboard.store import clusters

@@ -4,9 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from gangboard.domain.roles_command import roles_command
-from gangboard.ops.database_command import DatabaseCommand
-from gangboard.ops.who import command_author
+from gangboard.domain.shell import roles_command
+from gangboard.ops.database_command import DatabaseCommand, command_author
 from gangboard.store import clusters
 
 

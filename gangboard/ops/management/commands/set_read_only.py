@@ -4,8 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from gangboard.ops.database_command import DatabaseCommand
-from gangboard.ops.who import command_author
+from gangboard.ops.database_command import DatabaseCommand, command_author
 from gangboard.store import clusters
 
 

@@ -1,4 +1,4 @@
-"""Whether what was changed is still so: same object, same value, and who changed it otherwise."""
+"""Whether a change still stands: the same object, the same value, its Hold, and who undid it."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from gangboard.actions import patches
 from gangboard.actions.actor_client import ActorClient, Json, get_object
 from gangboard.decode.wire import read_time
 
-# managedFields tell the second only.
+# managedFields have whole seconds.
 _RESOLUTION = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """Somebody has changed it back."""
+    """A change of the action that another client has undone."""
 
     manager: str
-    """Field manager that owns the field now; empty when nobody says."""
+    """Field manager that owns the field now, or empty if it is unknown."""
     held_seconds: float
     sentence: str
 
 
 @dataclass(slots=True)
-class Kept:
-    """What was seen of all changed objects in one look."""
+class ChangedObjects:
+    """The changed objects, as they are now."""
 
     undone: Undone | None = None
     missing: str = ""
-    """Name of an object that is not there."""
+    """Name of an object that is gone."""
     moved: list[str] = field(default_factory=list)
-    """Notes: what has changed without undoing it."""
+    """Notes about changes that do not undo the action."""
     renewed: bool = False
     """An object was re-created in the wanted state."""
     raws: list[Json] = field(default_factory=list)
@@ -45,25 +45,25 @@ def look(
     survives: bool,
     since: datetime,
     now: datetime,
-) -> Kept:
+) -> ChangedObjects:
     """Read the changed objects once. Raises KubeError.
 
     `subjects` are those of the action's context; generation and uid in them are brought up to date.
     `survives`: the lever also holds for an object that is re-created under the same name.
     """
-    kept = Kept()
+    changed = ChangedObjects()
     for subject in subjects:
         raw = get_object(client, subject["path"])
         if raw is None:
-            kept.missing = subject["name"]
+            changed.missing = subject["name"]
             continue
-        kept.raws.append(raw)
-        _compare(kept, subject, raw, survives=survives, since=since, now=now)
-    return kept
+        changed.raws.append(raw)
+        _compare(changed, subject, raw, survives=survives, since=since, now=now)
+    return changed
 
 
 def _compare(
-    kept: Kept,
+    changed: ChangedObjects,
     subject: dict[str, Any],
     raw: Json,
     *,
@@ -74,15 +74,15 @@ def _compare(
     meta, wanted = raw["metadata"], subject["wanted"]
     renewed = meta["uid"] != subject["uid"]
     if not patches.has_all(raw, wanted):
-        kept.undone = undone(subject, raw, renewed=renewed, since=since, now=now)
+        changed.undone = undone(subject, raw, renewed=renewed, since=since, now=now)
         return
     if renewed:
         how = "it is still held" if survives else "it was created suspended"
-        kept.moved.append(f"{subject['name']} was re-created meanwhile; {how}.")
-        kept.renewed = True
+        changed.moved.append(f"{subject['name']} was re-created meanwhile; {how}.")
+        changed.renewed = True
     elif (meta.get("generation") or 0) > (subject["generation"] or 0):
         still = f"; {patches.in_words(wanted)} did not change" if wanted else ""
-        kept.moved.append(
+        changed.moved.append(
             f"Somebody changed the spec of {subject['name']} meanwhile (generation "
             f"{subject['generation']} to {meta['generation']}){still}."
         )
@@ -99,30 +99,44 @@ def undone(
         if patches.value_at(raw, pointer) != value
     )
     manager, time = patches.field_manager(raw, pointer)
-    at = read_time(raw["metadata"].get("creationTimestamp") if renewed else time)
-    seconds = _held(since, at, now)
-    found = patches.in_words({pointer: patches.value_at(raw, pointer)})
-    who = manager or "somebody"
+    changed_at = read_time(raw["metadata"].get("creationTimestamp") if renewed else time)
+    seconds = _held(since, changed_at, now)
+    value = patches.in_words({pointer: patches.value_at(raw, pointer)})
+    client = manager or "somebody"
     if renewed:
         sentence = (
-            f"{who} re-created {subject['name']} with {found} after {seconds:.1f} s, so this action has no "
+            f"{client} re-created {subject['name']} with {value} after {seconds:.1f} s, so this action has no "
             "effect any more."
         )
     else:
-        sentence = f"{who} set {found} on {subject['name']} after {seconds:.1f} s."
+        sentence = f"{client} set {value} on {subject['name']} after {seconds:.1f} s."
     return Undone(manager, round(seconds, 2), sentence)
 
 
-def _held(since: datetime, at: datetime | None, now: datetime) -> float:
-    """Return for how long it held: by the manager's own time where that can be true.
+def _held(since: datetime, changed_at: datetime | None, now: datetime) -> float:
+    """Return for how many seconds the change held, by the time of the field manager if that is plausible.
 
-    The time is cut to the second, and by the API server's clock; an observation within the next two
-    seconds is finer, and a time outside of what was watched says nothing.
+    That time is the API server's, in whole seconds. Within two seconds our own observation is more exact, and a time
+    outside of the watched period is ignored.
     """
     watched = max(0.0, (now - since).total_seconds())
-    if at is None or watched <= 2 * _RESOLUTION:
+    if changed_at is None or watched <= 2 * _RESOLUTION:
         return watched
-    told = (at - since).total_seconds()
-    if not -_RESOLUTION <= told <= watched + _RESOLUTION:
+    reported = (changed_at - since).total_seconds()
+    if not -_RESOLUTION <= reported <= watched + _RESOLUTION:
         return watched
-    return min(max(told, 0.0), watched)
+    return min(max(reported, 0.0), watched)
+
+
+def hold_loss(client: ActorClient, hold: dict[str, Any]) -> str:
+    """Return what has happened to the Hold of a suspended Job, or empty. Raises KubeError."""
+    raw = get_object(client, hold["path"])
+    name = f"Hold {hold['name']}"
+    if raw is None or raw["metadata"]["uid"] != hold.get("uid"):
+        return f"{name} was deleted, and not by gangboard."
+    if raw["metadata"].get("deletionTimestamp"):
+        return f"{name} is being deleted."
+    spec = raw.get("spec") or {}
+    if (spec.get("jobName"), spec.get("ownerUID")) != (hold["job"], hold["owner_uid"]):
+        return f"{name} was changed: it is about another Job now."
+    return ""

@@ -1,4 +1,4 @@
-"""What every sweep asks of every Hold, read again only where a Hold has changed.
+"""A cache of the Holds that every sweep needs. It decodes a Hold again after a change only.
 
 There is a sweep every two seconds, and thousands of Holds can be in force for weeks.
 """
@@ -14,33 +14,33 @@ from gangboard.store.models import WatchedObject
 from gangboard.store.objects import BATCH, unpack
 
 _LONGEST_ID = 32
-"""Characters of an Action's id. What is longer names none; clusters write it."""
+"""Characters of an Action's id. A longer text of the cluster names no action."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What is asked of one Hold."""
+    """What a sweep needs of one Hold."""
 
     row: int
     """Its primary key as a WatchedObject."""
     version: str
-    """The resourceVersion of which this is true."""
+    """The resourceVersion that was decoded."""
     cluster_id: int
     uid: str
     action: str
     """Id of the action that made it, or empty."""
     until: datetime | None
-    """Its end; None where it has none, or goes already."""
+    """Its end; None if it has none, or is being deleted."""
 
 
-class SeenHolds:
+class HoldCache:
     """The Holds of clusters with an actor, for any number of sweeps."""
 
     def __init__(self) -> None:
         self._marks: dict[int, Mark] = {}
 
     def look(self) -> Collection[Mark]:
-        """Return what there is now. Unpacks what is new or changed since the last time."""
+        """Return the marks of all Holds. Decodes those that are new or changed since the last call."""
         rows = WatchedObject.objects.filter(
             resource=HOLDS, cluster__actor_credentials__isnull=False
         ).values_list("pk", "uid", "resource_version")
@@ -52,7 +52,7 @@ class SeenHolds:
             else:
                 changed.append(row)
         marks.update((mark.row, mark) for mark in _read_marks(changed))
-        # Two sweeps at the same time read the same: whichever is later is right, too.
+        # Two sweeps at the same time read the same rows, so the later result is right, too.
         self._marks = marks
         return marks.values()
 

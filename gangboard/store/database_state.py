@@ -1,11 +1,13 @@
-"""Whether the database has the tables of this release."""
+"""Whether gangboard can use the database: its tables, its encoding, and errors that pass."""
 
 from __future__ import annotations
 
+import sqlite3
 from typing import Any
 
+import psycopg
 from django.core.management import CommandError
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
@@ -13,12 +15,17 @@ from django.db.migrations.recorder import MigrationRecorder
 ENCODING = "UTF8"
 _BEFORE_THE_FIRST_RELEASE = ("store", "0002_actions")
 """The second of the migrations that one was made of. No migration may have this name again."""
+RETRY_SECONDS = 2
+"""Value of Retry-After on every answer that a request gets because of such an error."""
+UNAVAILABLE = "The database does not answer. Try again in a few seconds."
+_DEFECTS = (psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex)
+"""PostgreSQL counts them among operational errors, but a repeated request meets them again."""
 
 
 def is_migrated() -> bool:
     """Return whether every migration is applied, and no table is of before the first release.
 
-    Raises `django.db.Error` when nobody can tell.
+    Raises `django.db.Error` if the database does not answer.
     """
     connection = connections[DEFAULT_DB_ALIAS]
     connection.ensure_connection()
@@ -73,3 +80,19 @@ def refuse_old_tables(*, using: str, **_: Any) -> None:
         f"{kind} {connection.settings_dict['NAME']} or name another one in DATABASE_URL; then run this "
         "again, and add clusters and people again."
     )
+
+
+def is_unavailable(error: BaseException) -> bool:
+    """Return True if the same request may succeed once the database is well again.
+
+    True: too many connections, no connection, a lock that another transaction holds, a full disk, a
+    database that became read-only. False: every error that the statement itself causes. SQLite raises
+    `OperationalError` for both, so its error code decides.
+    """
+    cause = error.__cause__
+    if isinstance(cause, sqlite3.Error):
+        primary = getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        return isinstance(error, OperationalError) and primary != sqlite3.SQLITE_ERROR
+    if isinstance(error, (OperationalError, InterfaceError)):
+        return not isinstance(cause, _DEFECTS)
+    return isinstance(cause, psycopg.errors.ReadOnlySqlTransaction)

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 
 from gangboard import env
-from gangboard.peers import client_address, is_in, network_of
+from gangboard.client_address import client_address, is_in, network_of
 
 PROXIES = tuple(ip_network(text) for text in ("10.0.0.0/8", "fd00::/8", "192.0.2.1"))
 

@@ -1,26 +1,68 @@
-"""What a WSGI application answers, on its way from a thread to the event loop."""
+"""Answers on their way to the event loop: of a WSGI application, and of a refused request."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+import json
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from http import HTTPStatus
 from typing import Any
 
-from gangboard.serving.refusals import Message, Send
+from gangboard.problem_codes import problem_document
 
+Message = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
 Wsgi = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 AT_ONCE = 1024 * 1024
 """Bytes up to which an answer is gathered before its thread is free and it goes out."""
 PIECE = 64 * 1024
 PIECE_SECONDS = 20.0
-"""In which the reader of a longer answer must take a piece."""
+"""Seconds in which the reader of a longer answer must take a piece."""
 WHOLE_SECONDS = 600.0
 """Seconds after which a longer answer is given up. Its thread may hold a connection to the database."""
 
+_API = "/api/"
+_AGAIN = "1"
+"""Seconds after which a request may be sent again that was refused for lack of room."""
+
+
+class Refused(Exception):  # noqa: N818  # named like what happens
+    """The request is refused. The text is one sentence for its sender."""
+
+    def __init__(self, status: HTTPStatus, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+def refusal(path: str, refused: Refused, headers: Headers) -> tuple[Message, Message]:
+    """Return the messages of a refusal: problem details (RFC 9457) in the API, else plain text.
+
+    The connection ends, because the rest of the refused request may follow on it.
+    """
+    status, sentence = refused.status, str(refused)
+    if path.startswith(_API):
+        kind = b"application/problem+json"
+        body = json.dumps(problem_document(status.value, sentence)).encode()
+    else:
+        kind, body = b"text/plain; charset=utf-8", f"{sentence}\n".encode()
+    own = [
+        (b"content-type", kind),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
+    if status is HTTPStatus.SERVICE_UNAVAILABLE:
+        own.append((b"retry-after", _AGAIN.encode()))
+    return (
+        {"type": "http.response.start", "status": status.value, "headers": own + headers},
+        {"type": "http.response.body", "body": body},
+    )
+
 
 class SlowReaderError(Exception):
-    """An answer was given up, because nobody took it."""
+    """An answer was given up, because its reader did not take it."""
 
 
 class _Started:

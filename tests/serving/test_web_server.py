@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from gangboard.serving.sockets import end_stuck_connections
+from gangboard.serving.web_server import end_stuck_connections
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has it")
 

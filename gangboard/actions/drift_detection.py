@@ -1,4 +1,4 @@
-"""After `verified`: the poll's word is compared with it, and who undid it later is named too."""
+"""Drift after `verified`: guarded actions are compared with what the poll stores, and whoever undid one is named."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gangboard.actions import actor_client, patches
 from gangboard.actions.actor_client import ActorClient, Json, get_object
 from gangboard.actions.clock import Clock
 from gangboard.actions.retries import TRANSIENT_CODES
-from gangboard.actions.verify import holding, kept
+from gangboard.actions.verify import change_detection
 from gangboard.domain.action import ActionState
 from gangboard.domain.hold import HOLDS, Hold
 from gangboard.domain.owner import Owner
@@ -23,13 +23,13 @@ from gangboard.domain.watch_state import WatchState
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
 from gangboard.plugins import registry
-from gangboard.store import actions, chore_locks
+from gangboard.store import actions, row_leases
 from gangboard.store.audit import audit
 from gangboard.store.feed import feed_action
 from gangboard.store.gang_objects import action_models
-from gangboard.store.hold_records import relied_on
 from gangboard.store.models import Action, Cluster, ResourceState
 from gangboard.store.objects import read_objects
+from gangboard.store.suspend_records import relied_on
 
 log = get_logger(__name__)
 
@@ -138,7 +138,7 @@ def inspect_all(
     while. Empty where somebody else is at it.
     """
     found: dict[str, ActionState] = {}
-    with chore_locks.lock_chore(cluster_id, CHORE, clock) as held:
+    with row_leases.lock_chore(cluster_id, CHORE, clock) as held:
         if held is None:
             return {}
         until = clock.monotonic() + TURN_SECONDS
@@ -182,10 +182,12 @@ def _inspect(action: Action, client: ActorClient, now: datetime) -> ActionState 
     since = action.applied_at or action.requested_at
     context = copy.deepcopy(action.context)
     hold = relied_on(action)
-    seen = kept.look(client, context["subjects"], survives=hold is not None, since=since, now=now)
+    seen = change_detection.look(
+        client, context["subjects"], survives=hold is not None, since=since, now=now
+    )
     above = context.get("above")
     renewed_above = above is not None and _is_renewed(client, above)
-    lost = holding.lost(client, hold) if hold is not None else ""
+    lost = change_detection.hold_loss(client, hold) if hold is not None else ""
     seconds = (now - since).total_seconds()
     if renewed_above and hold is not None and above is not None:
         sentence = (
@@ -227,8 +229,8 @@ def _is_renewed(client: ActorClient, above: dict[str, Any]) -> bool:
 def _has_ended(raw: Json) -> bool:
     conditions = (raw.get("status") or {}).get("conditions") or ()
     return any(
-        one["type"] in ("Complete", "Completed", "Failed") and one["status"] == "True"
-        for one in conditions
+        condition["type"] in ("Complete", "Completed", "Failed") and condition["status"] == "True"
+        for condition in conditions
     )
 
 
@@ -268,3 +270,23 @@ def _undo(
         )
     log.info("action reverted", action=action.pk, by=manager, cluster=action.cluster_name)
     return ActionState.REVERTED
+
+
+def unguard_others(action: Action) -> None:
+    """Stop comparing older actions on the same objects: only the newest counts. In a transaction."""
+    own = paths(action)
+    older = Action.objects.filter(
+        cluster=action.cluster, namespace=action.namespace, guarded=True
+    ).exclude(pk=action.pk)
+    overruled = [
+        other.pk
+        for other in older
+        if paths(other) & own or (other.kind, other.name) == (action.kind, action.name)
+    ]
+    if overruled:
+        Action.objects.filter(pk__in=overruled).update(guarded=False)
+
+
+def paths(action: Action) -> set[str]:
+    """Return the URL paths of the objects that an action has changed."""
+    return {subject["path"] for subject in action.context.get("subjects", ())}

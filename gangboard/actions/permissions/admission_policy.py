@@ -10,10 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gangboard.actions.permissions import cel
-from gangboard.actions.permissions.names import ACTOR, Manifest, Wanted, user_name
 from gangboard.domain.hold import HOLD_GROUP
-from gangboard.policy.lever_permissions import Parent, PatchedResource, made, patched_resources
+from gangboard.domain.hold_manifest import Manifest
+from gangboard.kube.service_accounts import ACTOR, user_name
+from gangboard.policy.lever_permissions import (
+    Parent,
+    PatchedResource,
+    Wanted,
+    made,
+    patched_resources,
+)
 
 _API = "admissionregistration.k8s.io/v1"
 _OURS = f"{HOLD_GROUP}/"
@@ -22,16 +28,16 @@ _SERVER_SIDE = ("annotations", "generation", "managedFields", "resourceVersion")
 """Metadata that an API server changes with every write; annotations have a rule of their own."""
 
 
-def limits(wanted: Wanted) -> list[Manifest]:
+def admission_policies(wanted: Wanted) -> list[Manifest]:
     """Return the policies, each followed by its binding."""
     found: list[Manifest] = []
-    for one in patched_resources(wanted):
-        resource = one.resource
+    for patched in patched_resources(wanted):
+        resource = patched.resource
         found += _policy(
             (resource.group, resource.plural),
             ["UPDATE"],
-            list(_variables(one)),
-            list(_validations(one)),
+            list(_variables(patched)),
+            list(_validations(patched)),
         )
     for new in made(wanted):
         rules = [_refusal(rule.expression, rule.message) for rule in new.rules]
@@ -53,7 +59,7 @@ def _policy(
         "operations": operations,
         "resources": [plural],
     }
-    condition = f"request.userInfo.username == {cel.text(user_name(ACTOR))}"
+    condition = f"request.userInfo.username == {cel_text(user_name(ACTOR))}"
     spec: Manifest = {
         "failurePolicy": "Fail",
         "matchConstraints": {"resourceRules": [rule]},
@@ -92,33 +98,33 @@ class _Level:
 
     def variables(self) -> Iterator[Manifest]:
         """Yield the map as it was and as it would be, and what may not change of it and would."""
-        yield _variable(f"new{self.name}", cel.part("object", self.path))
-        yield _variable(f"old{self.name}", cel.part("oldObject", self.path))
-        differs = cel.changed(f"variables.new{self.name}", f"variables.old{self.name}")
-        yield _variable(self.forbidden, cel.without(differs, self.allowed))
+        yield _variable(f"new{self.name}", map_at("object", self.path))
+        yield _variable(f"old{self.name}", map_at("oldObject", self.path))
+        differs = changed_keys(f"variables.new{self.name}", f"variables.old{self.name}")
+        yield _variable(self.forbidden, other_keys(differs, self.allowed))
 
 
 _METADATA = _Level(("metadata",), _SERVER_SIDE)
 
 
-def _levels(one: PatchedResource) -> Iterator[_Level]:
+def _levels(patched: PatchedResource) -> Iterator[_Level]:
     """Yield the metadata and each map on the way to the fields of the levers."""
     yield _METADATA
-    above = dict.fromkeys(path[:depth] for path in one.fields for depth in range(1, len(path)))
+    above = dict.fromkeys(path[:depth] for path in patched.fields for depth in range(1, len(path)))
     for path in above:
-        allowed = (field[len(path)] for field in one.fields if field[: len(path)] == path)
+        allowed = (field[len(path)] for field in patched.fields if field[: len(path)] == path)
         yield _Level(path, tuple(dict.fromkeys(allowed)))
 
 
-def _variables(one: PatchedResource) -> Iterator[Manifest]:
-    for level in _levels(one):
+def _variables(patched: PatchedResource) -> Iterator[Manifest]:
+    for level in _levels(patched):
         yield from level.variables()
-    yield _variable("newAnnotations", cel.part("object", ("metadata", "annotations")))
-    yield _variable("oldAnnotations", cel.part("oldObject", ("metadata", "annotations")))
-    differs = cel.changed("variables.newAnnotations", "variables.oldAnnotations")
-    foreign = f"({differs}).filter(k, !k.startsWith({cel.text(_OURS)}))"
+    yield _variable("newAnnotations", map_at("object", ("metadata", "annotations")))
+    yield _variable("oldAnnotations", map_at("oldObject", ("metadata", "annotations")))
+    differs = changed_keys("variables.newAnnotations", "variables.oldAnnotations")
+    foreign = f"({differs}).filter(k, !k.startsWith({cel_text(_OURS)}))"
     yield _variable("forbiddenAnnotations", foreign)
-    for bounds in one.bounds:
+    for bounds in patched.bounds:
         for name, expression in bounds.variables.items():
             yield _variable(name, expression)
     yield _variable(
@@ -132,29 +138,29 @@ def _variable(name: str, expression: str) -> Manifest:
     return {"name": name, "expression": expression}
 
 
-def _validations(one: PatchedResource) -> Iterator[Manifest]:
+def _validations(patched: PatchedResource) -> Iterator[Manifest]:
     """Yield what a write must fulfil."""
-    kind = one.resource.kind
-    fields = " and ".join(".".join(path) for path in one.fields)
+    kind = patched.resource.kind
+    fields = " and ".join(".".join(path) for path in patched.fields)
     only = f"gangboard may change {fields} of a {kind} and nothing else"
-    for level in _levels(one):
+    for level in _levels(patched):
         yield _nothing_in(level.forbidden, f"{only}: not {'.'.join(level.path)}.")
     yield _nothing_in("forbiddenAnnotations", f"{only}: not annotations besides {_OURS}*: ")
-    if one.parents is not None:
+    if patched.parents is not None:
         yield _refusal(
-            f"variables.controllers.all(o, {_is_one_of(one.parents)})",
+            f"variables.controllers.all(o, {_is_one_of(patched.parents)})",
             f"gangboard may not change a {kind} that something else controls: ",
             "variables.controllers.map(o, o.kind + ' ' + o.name).join(', ')",
         )
-    if one.managers is not None:
-        *_, name = one.managed_by
-        old = f"variables.old{_Level(one.managed_by[:-1], ()).name}"
+    if patched.managers is not None:
+        *_, name = patched.managed_by
+        old = f"variables.old{_Level(patched.managed_by[:-1], ()).name}"
         yield _refusal(
-            f"{old}.?{name}.orValue({cel.text(one.managers[0])}) in {cel.texts(one.managers)}",
+            f"{old}.?{name}.orValue({cel_text(patched.managers[0])}) in {cel_list(patched.managers)}",
             f"gangboard may not change a {kind} that another controller manages: ",
             f"{old}.{name}",
         )
-    for bounds in one.bounds:
+    for bounds in patched.bounds:
         yield _refusal(bounds.rule.expression, bounds.rule.message)
 
 
@@ -168,19 +174,54 @@ def _refusal(expression: str, message: str, more: str = "") -> Manifest:
     """Return a rule; `more` is an expression whose text follows the message."""
     found = {
         "expression": expression,
-        # What is said where the text of `more` cannot be had, such as 6,000 characters of keys.
+        # The server falls back to it if `more` cannot be evaluated, such as 6,000 characters of keys.
         "message": message.rstrip(": "),
         "reason": "Forbidden",
     }
     if more:
-        found["messageExpression"] = f"{cel.text(message)} + {more}"
+        found["messageExpression"] = f"{cel_text(message)} + {more}"
     return found
 
 
 def _is_one_of(allowed: Iterable[Parent]) -> str:
     """Return the condition that the owner reference `o` is of one of these kinds, in any version."""
     found = (
-        f"o.kind == {cel.text(kind)} && o.apiVersion.startsWith({cel.text(group + '/')})"
+        f"o.kind == {cel_text(kind)} && o.apiVersion.startsWith({cel_text(group + '/')})"
         for group, kind in allowed
     )
     return " || ".join(found) or "false"
+
+
+def cel_text(value: str) -> str:
+    """Return a CEL string. Raises ValueError for text that needs escaping, which no name of a kind or field does."""
+    if "'" in value or "\\" in value or not value.isprintable():
+        raise ValueError(f"{value!r} cannot stand in an expression")
+    return f"'{value}'"
+
+
+def cel_list(values: Iterable[str]) -> str:
+    """Return a CEL list of strings."""
+    return f"[{', '.join(map(cel_text, values))}]"
+
+
+def map_at(root: str, path: Iterable[str]) -> str:
+    """Return the map at `path` of `object` or `oldObject`, or an empty map.
+
+    Both reach a policy as plain maps, also those of built-in kinds. A policy can go over their fields without knowing
+    them, so it also pins fields of a later Kubernetes. `dyn()` keeps the type checker from looking for the fields of a known
+    kind (observed on 1.35, 1.36 and 1.37: accepted, no warning in `status.typeChecking`).
+    """
+    steps = "".join(f".?{step}" for step in path)
+    return f"dyn({root}){steps}.orValue({{}})"
+
+
+def changed_keys(new: str, old: str) -> str:
+    """Return the list of keys whose values differ between two maps, those on one side included."""
+    return (
+        f"{new}.filter(k, !(k in {old} && {old}[k] == {new}[k])) + {old}.filter(k, !(k in {new}))"
+    )
+
+
+def other_keys(keys: str, allowed: Iterable[str]) -> str:
+    """Return the list of keys without those that are allowed."""
+    return f"({keys}).filter(k, !(k in {cel_list(allowed)}))"

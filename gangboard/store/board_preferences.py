@@ -1,4 +1,4 @@
-"""What a person has chosen for the Board: views with names, and columns."""
+"""Preferences of a person for the Board: views with names, and columns."""
 
 from __future__ import annotations
 
