@@ -36,14 +36,16 @@ def gang_mode_of(gang: Gang, units: Sequence[Unit]) -> GangMode | None:
         return None
     mode, reason = _observed(gang, units)
     request = gang.owner.gang_request
-    asked = request.form if request is not None else None
+    requested = request.form if request is not None else None
     role = _role_word(gang)
     return GangMode(
         mode=mode,
         label=f"A gang per {role}" if mode == GangForm.PER_ROLE else LABELS[mode],
         reason=reason,
         asked=request.words if request is not None else "",
-        differs=asked is not None and mode != "unknown" and not _is_alike(gang, asked, mode),
+        differs=requested is not None
+        and mode != "unknown"
+        and not _is_alike(gang, requested, mode),
     )
 
 
@@ -63,12 +65,12 @@ def _observed(gang: Gang, units: Sequence[Unit]) -> tuple[str, str]:
         sizes = {_amount(unit) for unit in gangs}
         each = f" ({sizes.pop()})" if len(sizes) == 1 else ""
         return GangForm.PER_JOB, f"Each of its {len(gangs)} Jobs is a gang of its own{each}."
-    told = [*map(_sized, gangs[:_TOLD])]
+    gang_texts = [*map(_sized, gangs[:_TOLD])]
     if len(gangs) > _TOLD:
-        told.append(f"{len(gangs) - _TOLD} more")
+        gang_texts.append(f"{len(gangs) - _TOLD} more")
     if loose:
-        told.append(f"{names(dict.fromkeys(map(_roles, loose)))} pod by pod")
-    return GangForm.CUSTOM, f"{count(len(gangs), 'gang')}: {'; '.join(told)}."
+        gang_texts.append(f"{names(dict.fromkeys(map(_roles, loose)))} pod by pod")
+    return GangForm.CUSTOM, f"{count(len(gangs), 'gang')}: {'; '.join(gang_texts)}."
 
 
 def _without_gang(gang: Gang, units: Sequence[Unit]) -> tuple[str, str]:
@@ -94,22 +96,22 @@ def _are_roles(gangs: Sequence[Unit]) -> bool:
         and unit.group.meta.controller.is_job
         for unit in gangs
     )
-    found = [role for unit in gangs for role in {job.role_name for job in unit.jobs}]
-    return not made_by_jobs and len(set(found)) == len(found) == len(gangs)
+    roles = [role for unit in gangs for role in {job.role_name for job in unit.jobs}]
+    return not made_by_jobs and len(set(roles)) == len(roles) == len(gangs)
 
 
-def _is_alike(gang: Gang, asked: GangForm, mode: str) -> bool:
+def _is_alike(gang: Gang, requested: GangForm, mode: str) -> bool:
     """Whether what is there is what was asked for: of one role, or of one Job, several modes are the same."""
-    if asked == mode or asked is GangForm.CUSTOM:
+    if requested == mode or requested is GangForm.CUSTOM:
         return True
-    if mode == GangForm.WHOLE and asked is GangForm.PER_ROLE:
+    if mode == GangForm.WHOLE and requested is GangForm.PER_ROLE:
         return len(gang.owner.roles) == 1
     if mode == GangForm.WHOLE:
-        return asked is GangForm.PER_JOB and len(gang.jobs) == 1
+        return requested is GangForm.PER_JOB and len(gang.jobs) == 1
     return (
         mode in (GangForm.PER_ROLE, GangForm.PER_JOB)
         and all(role.replicas == 1 for role in gang.owner.roles)
-        and asked in (GangForm.PER_ROLE, GangForm.PER_JOB)
+        and requested in (GangForm.PER_ROLE, GangForm.PER_JOB)
     )
 
 
@@ -127,8 +129,8 @@ def _sized(unit: Unit) -> str:
 
 def _roles(unit: Unit) -> str:
     """Return the roles of a unit, else its name: `driver and workers`."""
-    found = dict.fromkeys(job.role_name for job in unit.jobs if job.role_name)
-    return names(found) or names(role.name for role in unit.roles) or unit.name
+    role_names = dict.fromkeys(job.role_name for job in unit.jobs if job.role_name)
+    return names(role_names) or names(role.name for role in unit.roles) or unit.name
 
 
 def _role_word(gang: Gang) -> str:
@@ -149,7 +151,7 @@ def group_domains(gang: Gang) -> dict[str, dict[str, str]]:
     for pod in gang.pods:
         if pod.is_live:
             pods_of[pod.group_name].append(pod)
-    found: dict[str, dict[str, str]] = {}
+    domains_of: dict[str, dict[str, str]] = {}
     for group in gang.groups:
         nodes = [
             gang.cluster.nodes[pod.node]
@@ -162,5 +164,5 @@ def group_domains(gang: Gang) -> dict[str, dict[str, str]]:
             if (values := sorted({value for node in nodes if (value := node.labels.get(key))}))
         }
         if domains:
-            found[group.meta.ref.uid] = domains
-    return found
+            domains_of[group.meta.ref.uid] = domains
+    return domains_of

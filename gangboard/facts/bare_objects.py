@@ -11,7 +11,7 @@ from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.facts.gang import Root
-from gangboard.facts.workload_entries import CORE, POD_GROUP, WORKLOAD, has_entries, takes_pods
+from gangboard.facts.groups import CORE, POD_GROUP, WORKLOAD, has_entries, takes_pods
 
 
 def as_owner(
@@ -57,10 +57,10 @@ def group_size(group: Group, pods: Sequence[Pod], foreign_pods: Sequence[Pod]) -
 
 def pods_by_group(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
     """Return the pods by the name of the group that they name; those without one by the empty name."""
-    found: dict[str, list[Pod]] = defaultdict(list)
+    pods_of: dict[str, list[Pod]] = defaultdict(list)
     for pod in pods:
-        found[pod.group_name].append(pod)
-    return dict(found)
+        pods_of[pod.group_name].append(pod)
+    return dict(pods_of)
 
 
 def loose_groups(groups: Iterable[Group], pods: Iterable[Pod]) -> frozenset[str]:
@@ -131,20 +131,20 @@ def _finish_of_pod(pod: Pod) -> Finish | None:
     """
     if pod.is_terminating:
         return None
-    at = pod.ready.since if pod.ready is not None else None
+    time = pod.ready.since if pod.ready is not None else None
     if pod.phase == "Succeeded":
-        return Finish(Outcome.SUCCEEDED, pod.reason, pod.message, at)
+        return Finish(Outcome.SUCCEEDED, pod.reason, pod.message, time)
     if pod.phase != "Failed":
         return None
     reason = pod.reason
     for container in pod.containers:
         if not reason and container.exit_code:
             reason = container.reason or "Error"
-    return Finish(Outcome.FAILED, reason, pod.message or _exit_text(pod), at)
+    return Finish(Outcome.FAILED, reason, pod.message or _exit_text(pod), time)
 
 
 def _exit_text(pod: Pod) -> str:
-    ended = [one for one in pod.containers if one.exit_code]
+    ended = [container for container in pod.containers if container.exit_code]
     if not ended:
         return ""
     return f"container {ended[0].name} ended with exit code {ended[0].exit_code}"
@@ -162,13 +162,13 @@ def _finish_of_pods(pods: Sequence[Pod], size: int) -> Finish | None:
         return None
     if size > len(pods):
         return None
-    ends = [finish.at for pod in pods if (finish := _finish_of_pod(pod)) and finish.at]
-    at: datetime | None = max(ends, default=None)
+    times = [finish.at for pod in pods if (finish := _finish_of_pod(pod)) and finish.at]
+    time: datetime | None = max(times, default=None)
     failed = sum(pod.phase == "Failed" for pod in pods)
     if not failed:
-        return Finish(Outcome.SUCCEEDED, "", "", at)
+        return Finish(Outcome.SUCCEEDED, "", "", time)
     noun = "pod" if len(pods) == 1 else "pods"
-    return Finish(Outcome.FAILED, "", f"{failed} of {len(pods)} {noun} failed", at)
+    return Finish(Outcome.FAILED, "", f"{failed} of {len(pods)} {noun} failed", time)
 
 
 def _only_class(pods: Sequence[Pod]) -> str:

@@ -20,17 +20,17 @@ from gangboard.domain.quota import QueueTree
 from gangboard.domain.suspension import RecordedSuspend
 from gangboard.domain.text import natural
 from gangboard.domain.verdict import UnitMemory
+from gangboard.facts.attempts import current_uids, tree_of
 from gangboard.facts.bare_objects import as_owner
 from gangboard.facts.cluster_view import ClusterView, Unobserved
-from gangboard.facts.current_attempt import current_uids, tree_of
 from gangboard.facts.gang import Gang, Linked, Root, Victim
+from gangboard.facts.groups import WORKLOAD, entry_groups
 from gangboard.facts.owner_references import odd_references, with_known_controller
 from gangboard.facts.replicas import MOST_NAMED, numbered_replicas
-from gangboard.facts.unobserved_kinds import concerning
-from gangboard.facts.workload_entries import WORKLOAD, entry_groups
+from gangboard.facts.unobserved import concerning
 from gangboard.plugins import registry
 
-_Kept = TypeVar("_Kept", Owner, Pod, Group, Hold, QueueEntry)
+_Object = TypeVar("_Object", Owner, Pod, Group, Hold, QueueEntry)
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -77,23 +77,23 @@ def build_gang(root: Root, objects: GangObjects, cluster: ClusterView, now: date
     Jobs, groups and pods come in the order of their names, events newest first.
     """
     known = _by_uid(root, objects.members)
-    owners = {uid: thing for uid, thing in known.items() if isinstance(thing, Owner)}
+    owners = {uid: item for uid, item in known.items() if isinstance(item, Owner)}
     current = current_uids(root, owners.values()) if isinstance(root, Owner) else frozenset()
     old = owners.keys() - current
     tree: tuple[Owner, ...] = ()
     if isinstance(root, Owner):
         tree = tree_of(root, owners.values(), current, objects.blueprints)
-    kept = [thing for thing in known.values() if not _is_left_behind(thing, old)]
-    gone = known.keys() - {thing.meta.ref.uid for thing in kept}
-    pods = _ordered(thing for thing in kept if isinstance(thing, Pod))
+    current_objects = [item for item in known.values() if not _is_left_behind(item, old)]
+    former = known.keys() - {item.meta.ref.uid for item in current_objects}
+    pods = _ordered(item for item in current_objects if isinstance(item, Pod))
     foreign_pods = _ordered(objects.foreign_pods)
-    all_groups = _ordered(thing for thing in kept if isinstance(thing, Group))
+    all_groups = _ordered(item for item in current_objects if isinstance(item, Group))
     workloads = tuple(group for group in all_groups if group.meta.ref.kind == WORKLOAD)
     groups = (
         *(group for group in all_groups if group.meta.ref.kind != WORKLOAD),
         *entry_groups(workloads, owners.values(), pods, foreign_pods, root.meta.ref.uid),
     )
-    events = _newest_first(event for event in objects.events if event.regarding.uid not in gone)
+    events = _newest_first(event for event in objects.events if event.regarding.uid not in former)
     roles_of_pods = _roles_of_pods(tree, pods)
     elsewhere = objects.owned_elsewhere
     return Gang(
@@ -111,12 +111,12 @@ def build_gang(root: Root, objects: GangObjects, cluster: ClusterView, now: date
         pods=pods,
         foreign_pods=foreign_pods,
         placeholders=_ordered(objects.placeholders),
-        holds=_ordered(thing for thing in kept if isinstance(thing, Hold)),
-        entries=_entries(kept, root, pods),
+        holds=_ordered(item for item in current_objects if isinstance(item, Hold)),
+        entries=_entries(current_objects, root, pods),
         events=events,
         not_made=tuple(_not_made(tree, events)),
         odd_references=tuple(odd_references(root, owners, owned_elsewhere=elsewhere)),
-        unobserved=concerning(objects.unobserved, root, kept),
+        unobserved=concerning(objects.unobserved, root, current_objects),
         memory=objects.memory,
         memory_since=objects.memory_since,
         queues=objects.queues,
@@ -134,20 +134,22 @@ def build_gang(root: Root, objects: GangObjects, cluster: ClusterView, now: date
 
 def _by_uid(root: Linked, members: Iterable[Linked]) -> dict[str, Linked]:
     """Return root and members by uid, each with a controller that is known, if it has one."""
-    known: dict[str, Linked] = {thing.meta.ref.uid: thing for thing in (root, *members)}
-    owners = {uid: thing for uid, thing in known.items() if isinstance(thing, Owner)}
-    for uid, thing in known.items():
-        if (isinstance(thing, Owner) and thing is not root) or isinstance(thing, Pod):
-            known[uid] = with_known_controller(thing, owners)
+    known: dict[str, Linked] = {item.meta.ref.uid: item for item in (root, *members)}
+    owners = {uid: item for uid, item in known.items() if isinstance(item, Owner)}
+    for uid, item in known.items():
+        if (isinstance(item, Owner) and item is not root) or isinstance(item, Pod):
+            known[uid] = with_known_controller(item, owners)
     return known
 
 
-def _entries(kept: Iterable[Linked], root: Linked, pods: Iterable[Pod]) -> tuple[QueueEntry, ...]:
+def _entries(
+    objects: Iterable[Linked], root: Linked, pods: Iterable[Pod]
+) -> tuple[QueueEntry, ...]:
     """Return the entries of a gang; those about pods of it are about its root, which they keep from running."""
     members = {"", *(pod.meta.ref.uid for pod in pods)}
     return _ordered(
         replace(entry, owner_uid=root.meta.ref.uid) if entry.owner_uid in members else entry
-        for entry in kept
+        for entry in objects
         if isinstance(entry, QueueEntry)
     )
 
@@ -164,8 +166,8 @@ def _not_made(tree: Iterable[Owner], events: Iterable[Event]) -> Iterator[NotMad
         words = reasons.get(event.regarding.uid, {}).get(event.reason)
         if words is not None:
             ref = event.regarding
-            said = words.replace("NAMESPACE/NAME", f"{ref.namespace}/{ref.name}")
-            yield NotMade(event, event.note.removeprefix(said).strip())
+            prefix = words.replace("NAMESPACE/NAME", f"{ref.namespace}/{ref.name}")
+            yield NotMade(event, event.note.removeprefix(prefix).strip())
 
 
 def _roles_of_pods(tree: Sequence[Owner], pods: Iterable[Pod]) -> dict[str, str]:
@@ -174,8 +176,8 @@ def _roles_of_pods(tree: Sequence[Owner], pods: Iterable[Pod]) -> dict[str, str]
     kind = registry.owner_kind(ref.group, ref.kind) if ref is not None else None
     if kind is None or not kind.overrides("role_of"):
         return {}
-    found = {pod.meta.ref.uid: kind.role_of(pod) for pod in pods}
-    return {uid: role for uid, role in found.items() if role}
+    roles = {pod.meta.ref.uid: kind.role_of(pod) for pod in pods}
+    return {uid: role for uid, role in roles.items() if role}
 
 
 def _with_replicas(owner: Owner, roles_of_pods: Mapping[str, str]) -> Owner:
@@ -183,39 +185,43 @@ def _with_replicas(owner: Owner, roles_of_pods: Mapping[str, str]) -> Owner:
     kind = registry.owner_kind(owner.meta.ref.group, owner.meta.ref.kind)
     if kind is None or not kind.overrides("is_numbered"):
         return owner
-    there, left = set(roles_of_pods.values()), MOST_NAMED
+    existing, room = set(roles_of_pods.values()), MOST_NAMED
     roles: list[Role] = []
     for role in owner.roles:
         if not kind.is_numbered(role):
             roles.append(role)
             continue
-        replicas = numbered_replicas(role, there, left)
-        left -= min(left, sum(one.name not in there for one in replicas))
+        replicas = numbered_replicas(role, existing, room)
+        room -= min(room, sum(replica.name not in existing for replica in replicas))
         roles += replicas
     return replace(owner, roles=tuple(roles))
 
 
 def _leaving(victims: Iterable[tuple[Pod, str]]) -> tuple[Victim, ...]:
     """Return the victims that still hold their room. Who was only about to get a node is not deleted."""
-    found = {
+    leaving = {
         pod.meta.ref.uid: Victim(
             pod.meta.ref, taker, pod.disruption.since if pod.disruption is not None else None
         )
         for pod, taker in victims
         if pod.is_live and pod.is_terminating
     }
-    return tuple(sorted(found.values(), key=lambda one: (one.pod.namespace, natural(one.pod.name))))
+    return tuple(
+        sorted(
+            leaving.values(), key=lambda victim: (victim.pod.namespace, natural(victim.pod.name))
+        )
+    )
 
 
-def _is_left_behind(thing: Linked, old: Set[str]) -> bool:
+def _is_left_behind(item: Linked, old: Set[str]) -> bool:
     """Whether an object is an owner of a former attempt or was made by one."""
-    controller = thing.meta.controller
+    controller = item.meta.controller
     made_by = controller.uid if controller is not None else ""
-    return thing.meta.ref.uid in old or made_by in old
+    return item.meta.ref.uid in old or made_by in old
 
 
-def _ordered(things: Iterable[_Kept]) -> tuple[_Kept, ...]:
-    return tuple(sorted(things, key=lambda one: (natural(one.meta.ref.name), one.meta.ref.uid)))
+def _ordered(objects: Iterable[_Object]) -> tuple[_Object, ...]:
+    return tuple(sorted(objects, key=lambda item: (natural(item.meta.ref.name), item.meta.ref.uid)))
 
 
 def _newest_first(events: Iterable[Event]) -> tuple[Event, ...]:

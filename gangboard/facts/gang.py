@@ -1,4 +1,4 @@
-"""One gang: its objects at one moment, and what follows from them."""
+"""The model of a gang: its objects at one moment, and what follows from them."""
 
 from __future__ import annotations
 
@@ -17,22 +17,20 @@ from gangboard.domain.owner import Owner, Role, SuspendChange
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import UnusableClaims
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.queue_status import QueueStanding, QueueStatus, queue_statuses_of
+from gangboard.domain.queue_status import QueueStatus, queue_statuses_of
 from gangboard.domain.quota import QueueTree
 from gangboard.domain.suspension import RecordedSuspend
 from gangboard.domain.text import label, names
 from gangboard.domain.traits import NO_TRAITS, KindTraits, QueueTraits
 from gangboard.domain.verdict import UnitMemory
 from gangboard.facts.cluster_view import NO_VIEW, ClusterView, Unobserved
+from gangboard.facts.jobs import JobKey, age_of_hold, asks_for_pods, hold_key, job_key, seats_of
 
 Linked = Owner | Pod | Group | Hold | QueueEntry
 """An object that can be part of a gang."""
 
 Root = Owner | Pod | Group | QueueEntry
 """An object that can be the topmost one of a gang."""
-
-JobKey = tuple[str, str, str]
-"""(uid of the controller, namespace, name) of a Job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +41,6 @@ class Victim:
     taker: str
     """uid of that pod or group."""
     since: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WaitReason:
-    """Why a Job may not run now, whatever it asks for."""
-
-    why: str
-    """Half a sentence: `Kueue has not admitted JobSet run`."""
-    until: str
-    """What has to come before it starts: `the JobSet does`."""
 
 
 @dataclass(frozen=True)
@@ -133,20 +121,20 @@ class Gang:
 
     @property
     def traits(self) -> KindTraits:
-        """What is peculiar to the kind of its owner."""
+        """The peculiarities of its owner's kind."""
         return self.traits_of(self.owner.meta.ref)
 
-    def traits_of(self, thing: ObjectRef | Controller) -> KindTraits:
+    def traits_of(self, reference: ObjectRef | Controller) -> KindTraits:
         """Return what is peculiar to the kind of an object."""
-        return self.kinds.get((thing.group, thing.kind), NO_TRAITS)
+        return self.kinds.get((reference.group, reference.kind), NO_TRAITS)
 
     @cached_property
     def named(self) -> Mapping[tuple[str, str, str], Owner | Group]:
         """The owners in `middle` and the groups with an object, by (API group, kind, name)."""
         groups = (group for group in self.groups if group.entry is None)
-        things: tuple[Owner | Group, ...] = (*self.middle, *groups)
-        refs = [(thing.meta.ref, thing) for thing in things]
-        return {(ref.group, ref.kind, ref.name): thing for ref, thing in refs}
+        objects: tuple[Owner | Group, ...] = (*self.middle, *groups)
+        refs = [(item.meta.ref, item) for item in objects]
+        return {(ref.group, ref.kind, ref.name): item for ref, item in refs}
 
     # Roles and Jobs
 
@@ -190,8 +178,8 @@ class Gang:
 
     def unfinished_beside(self, job: Owner, chosen: frozenset[str]) -> int:
         """Return the number of unfinished Jobs besides this one and the chosen uids."""
-        left = (chosen & self.child_jobs.keys()) | {job.meta.ref.uid}
-        return self.unfinished - sum(self.child_jobs[uid].finish is None for uid in left)
+        excluded = (chosen & self.child_jobs.keys()) | {job.meta.ref.uid}
+        return self.unfinished - sum(self.child_jobs[uid].finish is None for uid in excluded)
 
     @cached_property
     def unmet(self) -> Mapping[str, tuple[Unmet, ...]]:
@@ -301,7 +289,7 @@ class Gang:
 
     def hold_of(self, job: Owner) -> Hold | None:
         """Return the oldest Hold on a Job, or None. It is the one that counts."""
-        return min(self.holds_on(job), key=_age_of_hold, default=None)
+        return min(self.holds_on(job), key=age_of_hold, default=None)
 
     # Queues
 
@@ -334,61 +322,5 @@ class Gang:
     def queue_system(self) -> str:
         """Names of the admission systems of its entries, else of all that this cluster may have: `Kueue`."""
         traits = {self.admission.get(entry.meta.ref.group) for entry in self.entries}
-        own = sorted(one.label for one in traits if one is not None)
+        own = sorted(system.label for system in traits if system is not None)
         return names(own or self.cluster.queue_systems)
-
-    @cached_property
-    def wait(self) -> WaitReason | None:
-        """Why none of its child Jobs may run now."""
-        until = f"the {self.owner.meta.ref.kind} does"
-        if self.queue.standing is QueueStanding.NOT_KNOWN:
-            why = f"{self.name} is suspended, and may wait in queue {self.queue.queue}"
-            return WaitReason(why, until)
-        if not self.queue.may_run:
-            return WaitReason(f"{self.queue_system} has not admitted {self.name}", until)
-        return WaitReason(f"{self.name} is suspended", until) if self.owner.suspended else None
-
-    def wait_of(self, job: Owner) -> WaitReason | None:
-        """Return why a child Job may not run now: because of its owner, or of a queue of its own."""
-        own = self.queue_statuses[job.meta.ref.uid]
-        if self.wait is not None or own.may_run or not job.suspended:
-            return self.wait
-        name = label(job.meta.ref)
-        if own.standing is QueueStanding.NOT_KNOWN:
-            return WaitReason(f"{name} may wait in queue {own.queue}", "that has admitted it")
-        if own.standing is QueueStanding.DEACTIVATED:
-            entries = names(entry.meta.ref.name for entry in own.entries)
-            why = f"{own.entries[0].meta.ref.kind} {entries} of {name} is deactivated"
-            return WaitReason(why, "that is activated and admitted")
-        return WaitReason(f"{self.queue_system} has not admitted {name}", "it is admitted")
-
-
-def job_key(job: Owner) -> JobKey:
-    """Return the key of a Job in `Gang.holds_by_job`."""
-    ref, controller = job.meta.ref, job.meta.controller
-    return controller.uid if controller else "", ref.namespace, ref.name
-
-
-def hold_key(hold: Hold) -> JobKey:
-    """Return the key of the Job that a Hold is for."""
-    return hold.owner_uid, hold.meta.ref.namespace, hold.job_name
-
-
-def _age_of_hold(hold: Hold) -> tuple[bool, float, str]:
-    created = hold.meta.created_at
-    return created is None, created.timestamp() if created else 0.0, hold.meta.ref.name
-
-
-def is_paused(job: Owner) -> bool:
-    """Whether gangboard set its parallelism to 0. The annotation alone proves nothing: it may be left over."""
-    return job.parallelism == 0 and bool(job.paused_parallelism)
-
-
-def asks_for_pods(job: Owner) -> bool:
-    """Whether a Job is neither suspended nor at parallelism 0."""
-    return not job.suspended and job.parallelism != 0
-
-
-def seats_of(job: Owner) -> int:
-    """Return the number of pods that a Job has or will have at a time: without those that succeeded."""
-    return max(0, job.desired - job.succeeded_pods)

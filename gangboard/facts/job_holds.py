@@ -11,7 +11,8 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import MOST_NAMED, names, quote, shorten
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Gang, hold_key, job_key
+from gangboard.facts.gang import Gang
+from gangboard.facts.jobs import hold_key, job_key
 from gangboard.facts.suspensions import minute_of, suspension_of, suspension_words
 
 _UNKNOWN = "no Hold, by whom is not known"
@@ -41,18 +42,18 @@ def resume_advice(gang: Gang, suspended: Iterable[Owner]) -> tuple[AdvisedStep, 
                 AdviceKind.LOOK,
             ),
         )
-    found = [
-        one
-        for one in suspended
-        if not gang.queue_statuses[one.meta.ref.uid].is_managed
-        and not one.managed_by
-        and not _is_meant(gang, one)
-        and not (one.role_name and one.role_name in gang.unmet)
+    resumable = [
+        job
+        for job in suspended
+        if not gang.queue_statuses[job.meta.ref.uid].is_managed
+        and not job.managed_by
+        and not _is_meant(gang, job)
+        and not (job.role_name and job.role_name in gang.unmet)
     ]
-    if not found:
+    if not resumable:
         return ()
-    them = "it" if len(found) == 1 else "them"
-    return (how_to_resume(gang, found, f" to let {them} run."),)
+    them = "it" if len(resumable) == 1 else "them"
+    return (how_to_resume(gang, resumable, f" to let {them} run."),)
 
 
 def _is_meant(gang: Gang, job: Owner) -> bool:
@@ -69,13 +70,13 @@ def how_to_resume(gang: Gang, suspended: Sequence[Owner], ending: str) -> Advise
     The policy turns the resume of a Job back that has a Hold (real-control-plane.md §3), so where
     Holds cannot be read one may have to go as well.
     """
-    held = [(hold, one) for one in suspended if (hold := gang.hold_of(one)) is not None]
-    whose = {one.meta.ref.uid for _, one in held}
-    free = [one.meta for one in suspended if one.meta.ref.uid not in whose]
+    held = [(hold, job) for job in suspended if (hold := gang.hold_of(job)) is not None]
+    held_uids = {job.meta.ref.uid for _, job in held}
+    free = [job.meta for job in suspended if job.meta.ref.uid not in held_uids]
     parts = []
     if held:
         released = _several(hold.meta.ref for hold, _ in held)
-        parts.append(f"release {released} of {_several(one.meta.ref for _, one in held)}")
+        parts.append(f"release {released} of {_several(job.meta.ref for _, job in held)}")
     if free:
         parts.append(f"resume {_several(meta.ref for meta in free)}")
     if not gang.cluster.holds_known and any(meta.controller is not None for meta in free):
@@ -85,14 +86,16 @@ def how_to_resume(gang: Gang, suspended: Sequence[Owner], ending: str) -> Advise
     return AdvisedStep(
         f"{text[:1].upper()}{text[1:]}{ending}",
         AdviceKind.RESUME,
-        objects=tuple(one.meta.ref for one in suspended) if names_all else (),
+        objects=tuple(job.meta.ref for job in suspended) if names_all else (),
     )
 
 
 def _several(refs: Iterable[ObjectRef]) -> str:
     """Return `Job a`, `Jobs a and b`: of one kind."""
-    found = list(refs)
-    return f"{found[0].kind}{'' if len(found) == 1 else 's'} {names(ref.name for ref in found)}"
+    objects = list(refs)
+    return (
+        f"{objects[0].kind}{'' if len(objects) == 1 else 's'} {names(ref.name for ref in objects)}"
+    )
 
 
 def is_held(job: Owner, hold: Hold | None) -> bool:
@@ -111,11 +114,11 @@ def listed_with_holders(gang: Gang, jobs: Iterable[Owner]) -> str:
         else:
             free.setdefault(_by_whom(gang, job), []).append(job.meta.ref.name)
     groups = [
-        (names(job.meta.ref.name for job, _ in found), _held_words(found))
-        for found in held.values()
+        (names(job.meta.ref.name for job, _ in listed), _held_words(listed))
+        for listed in held.values()
     ]
-    groups += [(names(found), whom) for whom, found in free.items()]
-    shown = [f"{found} ({whom})" if whom else found for found, whom in groups[:MOST_NAMED]]
+    groups += [(names(listed), holder) for holder, listed in free.items()]
+    shown = [f"{listed} ({holder})" if holder else listed for listed, holder in groups[:MOST_NAMED]]
     rest = len(groups) - len(shown)
     return "; ".join((*shown, f"{rest} more, see the Holds") if rest else shown)
 
@@ -124,10 +127,10 @@ def _holder(hold: Hold) -> str:
     return f"held by {quote(hold.by)}" if hold.by else f"held by Hold {hold.meta.ref.name}"
 
 
-def _held_words(found: Sequence[tuple[Owner, Hold]]) -> str:
+def _held_words(held: Sequence[tuple[Owner, Hold]]) -> str:
     """Return `held by alice since 2026-11-21 11:55 UTC: disk`, of Holds by one person for one reason."""
-    first = found[0][1]
-    times = [hold.meta.created_at for _, hold in found if hold.meta.created_at is not None]
+    first = held[0][1]
+    times = [hold.meta.created_at for _, hold in held if hold.meta.created_at is not None]
     since = f" since {minute_of(min(times))}" if times else ""
     reason = f": {quote(first.reason)}" if first.reason.strip() else ""
     return f"{_holder(first)}{since}{reason}"
@@ -151,11 +154,11 @@ def born_suspended(gang: Gang, jobs: Iterable[Owner]) -> str:
     """
     if gang.owner.restarts < 1:
         return ""
-    found = [job.meta.ref.name for job in jobs if _is_born_suspended(job, gang.hold_of(job))]
-    if not found:
+    job_names = [job.meta.ref.name for job in jobs if _is_born_suspended(job, gang.hold_of(job))]
+    if not job_names:
         return ""
     restart = gang.owner.restarts
-    return f"Restart {restart} re-created {names(found)}, and the Hold keeps {'it' if len(found) == 1 else 'them'}."
+    return f"Restart {restart} re-created {names(job_names)}, and the Hold keeps {'it' if len(job_names) == 1 else 'them'}."
 
 
 def _is_born_suspended(job: Owner, hold: Hold | None) -> bool:
@@ -167,14 +170,14 @@ def _is_born_suspended(job: Owner, hold: Hold | None) -> bool:
 
 def hold_evidence(gang: Gang, jobs: Iterable[Owner]) -> tuple[Evidence, ...]:
     """Return what there is to see about who suspended these Jobs: their Holds, and our own word."""
-    found = []
+    evidence = []
     for job in jobs:
         hold = gang.hold_of(job)
         if hold is not None:
-            found.append(Evidence("Hold", _described(hold), hold.meta.ref))
+            evidence.append(Evidence("Hold", _described(hold), hold.meta.ref))
         elif job.last_action:
-            found.append(Evidence("last action of gangboard", job.last_action, job.meta.ref))
-    return tuple(found)
+            evidence.append(Evidence("last action of gangboard", job.last_action, job.meta.ref))
+    return tuple(evidence)
 
 
 def idle_holds(gang: Gang) -> tuple[Evidence, ...]:
@@ -213,5 +216,5 @@ def _described(hold: Hold) -> str:
     return " ".join(words)
 
 
-def _time(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M:%S} UTC"
+def _time(time: datetime) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S} UTC"

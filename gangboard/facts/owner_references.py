@@ -1,4 +1,4 @@
-"""Owner references as they count: read alike by whoever puts a gang together, and what is odd about them."""
+"""Owner references: which one counts, which are odd, and what is known of built-in controllers."""
 
 from __future__ import annotations
 
@@ -13,32 +13,37 @@ from gangboard.facts.gang import Gang, Root
 from gangboard.plugins import registry
 
 
-def with_known_controller(thing: Owner | Pod, owners: Mapping[str, Owner]) -> Owner | Pod:
+def with_known_controller(item: Owner | Pod, owners: Mapping[str, Owner]) -> Owner | Pod:
     """Return an object with the first of its owners that is known as its controller, where its own is not.
 
     The ownership graph decides so; whoever reads the gang then needs to look at one reference only.
     """
-    controller = thing.meta.controller
+    controller = item.meta.controller
     if controller is not None and controller.uid in owners:
-        return thing
-    found = next((owners[uid] for uid in thing.meta.owner_uids if uid in owners), None)
-    if found is None:
-        return thing
-    ref = found.meta.ref
+        return item
+    owner = next((owners[uid] for uid in item.meta.owner_uids if uid in owners), None)
+    if owner is None:
+        return item
+    ref = owner.meta.ref
     made_by = Controller(ref.group, ref.kind, ref.name, ref.uid)
-    return replace(thing, meta=replace(thing.meta, controller=made_by))
+    return replace(item, meta=replace(item.meta, controller=made_by))
 
 
 def unread_owners(gang: Gang) -> tuple[str, ...]:
     """Return `Kind/name` of what owns a gang, or makes the pods of a bare group, where nobody reads that."""
     owner = gang.owner.meta
     is_bare = registry.owner_kind(owner.ref.group, owner.ref.kind) is None
-    things = (owner, *(pod.meta for pod in gang.pods if is_bare and owner.controller is None))
-    above = [meta.controller for meta in things if meta.controller is not None]
-    known = {owner.ref.uid, *(one.meta.ref.uid for one in (*gang.groups, *gang.workloads))}
+    metas = (owner, *(pod.meta for pod in gang.pods if is_bare and owner.controller is None))
+    above = [meta.controller for meta in metas if meta.controller is not None]
+    known = {
+        owner.ref.uid,
+        *(candidate.meta.ref.uid for candidate in (*gang.groups, *gang.workloads)),
+    }
     return tuple(
         dict.fromkeys(
-            f"{one.kind}/{one.name}" for one in above if one.uid not in known and not _is_read(one)
+            f"{candidate.kind}/{candidate.name}"
+            for candidate in above
+            if candidate.uid not in known and not _is_read(candidate)
         )
     )
 
@@ -72,3 +77,22 @@ def odd_references(
                 yield (
                     f"{name} is labelled as one of {kind.resource.kind} {owner}, which is not known."
                 )
+
+
+_STATEFUL = ("apps", "StatefulSet")
+_REPLICATING = frozenset({("apps", "ReplicaSet"), _STATEFUL, ("", "ReplicationController")})
+
+
+def makes_same_pod_anew(controller: Controller | None) -> bool:
+    """Whether a pod of this controller is made anew under its own name, wherever it ends."""
+    return controller is not None and (controller.group, controller.kind) == _STATEFUL
+
+
+def tells_what_it_cannot_make(controller: Controller) -> bool:
+    """Whether it says `FailedCreate` of itself (controller_utils.go, stateful_pod_control.go, job_controller.go)."""
+    return controller.is_job or (controller.group, controller.kind) in _REPLICATING
+
+
+def makes_occupants(controller: Controller | None) -> bool:
+    """Whether pods of this controller are of use one by one, so that they only take room and are no gang."""
+    return controller is not None and (controller.group, controller.kind) in _REPLICATING

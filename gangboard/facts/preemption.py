@@ -1,8 +1,9 @@
-"""Who took the room of a unit, and who leaves for it: what events `Preempted` tell, and the memory of them.
+"""Preemptors and victims of a unit, by `Preempted` events and the unit's memory.
 
-The event is about the victim, which is often gone already, and is not kept for ever. It names a
-PodGroup that took the room (1.36, 1.37) or, on 1.35, the pod; on 1.37 a pod only by its uid (all
-observed).
+The event is about the victim, which is often gone already, and the API server keeps it for an hour or so. It names a
+PodGroup as the preemptor (1.36, 1.37) or the pod on 1.35; on 1.37 it names a pod only by its uid (all observed).
+The event of a deleted pod has its name alone, so the naming rule of the Job controller decides to which Job the
+pod can have belonged. `run-w-0-0-0-x7k2p` belongs to Job `run-w-0-0`, not to every Job with such a prefix.
 """
 
 from __future__ import annotations
@@ -12,13 +13,12 @@ from datetime import datetime, timedelta
 
 from gangboard.domain.event import Event
 from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner
 from gangboard.domain.text import names
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.attempt_history import attempt_start
+from gangboard.facts.attempts import attempt_start
 from gangboard.facts.gang import Victim
-from gangboard.facts.job_pod_names import may_be_pod_of
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import is_bare_group
+from gangboard.facts.unit import Unit, is_bare_group
 
 # API servers, kubelets and gangboard have clocks of their own.
 _SKEW = timedelta(seconds=60)
@@ -72,8 +72,8 @@ def victims_of(unit: Unit) -> tuple[Victim, ...]:
     own = {pod.meta.ref.uid for pod in unit.current}
     if unit.group is not None:
         own.add(unit.group.meta.ref.uid)
-    found = [victim for victim in unit.gang.victims if victim.taker in own]
-    return tuple(sorted(found, key=lambda one: (one.pod.namespace, one.pod.name)))
+    victims = [victim for victim in unit.gang.victims if victim.taker in own]
+    return tuple(sorted(victims, key=lambda victim: (victim.pod.namespace, victim.pod.name)))
 
 
 def never_preempts(unit: Unit) -> ObjectRef | None:
@@ -99,29 +99,29 @@ def has_lost_all(unit: Unit) -> bool:
 
 def _events(unit: Unit) -> tuple[Event, ...]:
     """Return the events of preemptions that count, newest first."""
-    told = [event for event in unit.events if event.reason == "Preempted"]
-    if not told:
+    preempted = [event for event in unit.events if event.reason == "Preempted"]
+    if not preempted:
         return ()
     alive = {pod.meta.ref.uid for pod in unit.current}
-    found = [
+    events = [
         event
-        for event in told
+        for event in preempted
         if event.regarding.kind == "Pod"
         and event.regarding.uid not in alive
         and event.last_seen is not None
         and _counts(unit, event.last_seen)
         and _is_of(unit, event)
     ]
-    return tuple(sorted(found, key=lambda one: one.last_seen or unit.now, reverse=True))
+    return tuple(sorted(events, key=lambda event: event.last_seen or unit.now, reverse=True))
 
 
-def _counts(unit: Unit, at: datetime) -> bool:
+def _counts(unit: Unit, time: datetime) -> bool:
     """Whether what happened then is of this attempt, and the unit was not whole again after it."""
     start, memory = attempt_start(unit), unit.memory
     return (
-        (start is None or at >= start - _SKEW)
-        and (memory.whole_at is None or at >= memory.whole_at - _SKEW)
-        and (memory.recovered_from is None or at > memory.recovered_from)
+        (start is None or time >= start - _SKEW)
+        and (memory.whole_at is None or time >= memory.whole_at - _SKEW)
+        and (memory.recovered_from is None or time > memory.recovered_from)
     )
 
 
@@ -145,7 +145,36 @@ def _takers(unit: Unit, events: tuple[Event, ...]) -> tuple[ObjectRef, ...]:
     """Return the gangs that took the room; where none is known, what the events name."""
     named = [event.related for event in events if event.related is not None]
     gangs = [unit.gang.takers.get(ref.uid) for ref in named]
-    told = {ref.uid for ref in named}
-    remembered = [ref for ref in unit.memory.preempted_by if ref.uid not in told]
+    known = {ref.uid for ref in named}
+    remembered = [ref for ref in unit.memory.preempted_by if ref.uid not in known]
     known = dict.fromkeys([*(ref for ref in gangs if ref is not None), *remembered])
     return tuple(known or dict.fromkeys(ref for ref in named if ref.name))
+
+
+# pkg/controller/job/indexed_job_utils.go (podGenerateNameWithIndex), pkg/controller/controller_utils.go
+# (getPodsPrefix) and k8s.io/apiserver/pkg/storage/names (SimpleNameGenerator), Kubernetes 1.37.0.
+_LONGEST_BASE, _GENERATED = 58, 5
+_ALPHABET = frozenset("bcdfghjklmnpqrstvwxz2456789")
+
+
+def may_be_pod_of(job: Owner, name: str) -> bool:
+    """Whether the Job controller gives such a name to a pod of this Job.
+
+    That is the Job's name, with `-` and the completion index where it is Indexed, `-` and five
+    characters; what comes before these is cut to 58.
+    """
+    base, generated, own = name[:-_GENERATED], name[-_GENERATED:], job.meta.ref.name
+    if not base or not _ALPHABET.issuperset(generated):
+        return False
+    if not job.indexed:
+        return base == f"{own}-"[:_LONGEST_BASE]
+    index = base.removesuffix("-").rpartition("-")[2]
+    ending = f"-{index}-"
+    return _is_index(job, index) and base == f"{own[: _LONGEST_BASE - len(ending)]}{ending}"
+
+
+def _is_index(job: Owner, text: str) -> bool:
+    """Whether it is one of the Job's completion indexes, as it is written in names."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 10) or text != str(int(text)):
+        return False
+    return job.completions is None or int(text) < job.completions

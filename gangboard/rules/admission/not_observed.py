@@ -12,9 +12,9 @@ from gangboard.domain.text import names, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.domain.watch_state import WatchState
 from gangboard.facts.cluster_view import Unobserved
-from gangboard.facts.elsewhere import found_elsewhere
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
+from gangboard.facts.unobserved import found_elsewhere
 from gangboard.plugins.rule import GangRule
 
 

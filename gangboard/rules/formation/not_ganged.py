@@ -21,7 +21,7 @@ from gangboard.domain.pod import STOCK_SCHEDULER, Pod
 from gangboard.domain.text import count, is_or_are, label, names
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang_requests import asks_for_gang, request_for
+from gangboard.facts.groups import asks_for_gang, request_for
 from gangboard.facts.state_since import first_creation
 from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule

@@ -1,10 +1,11 @@
-"""What the nodes lack for a gang that waits for room, in one word that can be counted."""
+"""Readings of a stored verdict: what the nodes lack for a waiting gang, and whether a gang is whole."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 
+from gangboard.domain.health import Stage
 from gangboard.domain.verdict import FitReason, FitRow
 
 FULL, NONE = "full", "none"
@@ -33,3 +34,16 @@ def _most(reasons: Iterable[FitReason]) -> str:
     for reason in reasons:
         nodes[reason.label] += reason.nodes
     return min(nodes, key=lambda label: (-nodes[label], label)) if nodes else ""
+
+
+_BROKEN_CODES = frozenset({"partly-placed", "quorum-lost"})
+_BROKEN_STAGES = frozenset({Stage.FORMATION.value, Stage.PLACEMENT.value})
+
+
+def is_whole(stage: str, code: str) -> bool:
+    """Whether the room that a gang holds, if any, is put to use by a gang that got together.
+
+    A gang in formation or placement is not whole: its members that have a node wait for the others
+    there. One that starts, runs, or lost members after it ran is not counted as broken.
+    """
+    return stage not in _BROKEN_STAGES and code not in _BROKEN_CODES

@@ -1,17 +1,144 @@
-"""What a unit was in its current attempt: whether it ran, what it lost, what it comes back from."""
+"""Attempts of a gang: the objects of the current one, and what a unit was and lost in it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
+from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import ObjectRef
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import (
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+from gangboard.facts.unit import (
+    Unit,
     on_sick_nodes,
     ready_count,
 )
+from gangboard.plugins import registry
+
+INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
+"""On pods of an Indexed Job, since Kubernetes 1.28; with older ones pods count as NonIndexed."""
+
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def current_uids(root: Owner, owners: Iterable[Owner]) -> frozenset[str]:
+    """Return the uids of the root and of the owners below it that belong to its current attempt.
+
+    The kind of each parent says which of its children count; a child of an old child does not.
+    """
+    by_uid = {owner.meta.ref.uid: owner for owner in (root, *owners)}
+    under: dict[str, list[Owner]] = defaultdict(list)
+    for owner in by_uid.values():
+        if owner.meta.controller is not None and owner is not root:
+            under[owner.meta.controller.uid].append(owner)
+    current = {root.meta.ref.uid: None}
+    for uid in (waiting := [root.meta.ref.uid]):
+        new = [
+            child.meta.ref.uid
+            for child in under[uid]
+            if child.meta.ref.uid not in current and _is_current(by_uid[uid], child)
+        ]
+        current.update(dict.fromkeys(new))
+        waiting.extend(new)
+    return frozenset(current)
+
+
+def _is_current(parent: Owner, child: Owner) -> bool:
+    kind = registry.owner_kind(parent.meta.ref.group, parent.meta.ref.kind)
+    return kind is None or kind.is_current(parent, child)
+
+
+def tree_of(
+    root: Owner,
+    owners: Iterable[Owner],
+    current: Collection[str],
+    blueprints: Sequence[Blueprint] = (),
+) -> tuple[Owner, ...]:
+    """Return the root and what it and those below it made, parents first, each completed.
+
+    `current` are the uids that count (`current_attempt.current_uids`). A kind that leaves its size and
+    its roles to what it makes has them from there (`OwnerKind.complete`), so the lowest are completed first.
+    `blueprints` are those of them that are known.
+    """
+    by_uid = {
+        owner.meta.ref.uid: owner for owner in (root, *owners) if owner.meta.ref.uid in current
+    }
+    under: dict[str, list[str]] = defaultdict(list)
+    for uid, owner in by_uid.items():
+        if owner.meta.controller is not None and uid != root.meta.ref.uid:
+            under[owner.meta.controller.uid].append(uid)
+    order = [root.meta.ref.uid]
+    for uid in order:
+        order += under[uid]
+    completed: dict[str, Owner] = {}
+    for uid in reversed(order):
+        children = [completed[child] for child in under[uid]]
+        completed[uid] = _completed(by_uid[uid], children, blueprints)
+    return tuple(completed[uid] for uid in order)
+
+
+def _completed(owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]) -> Owner:
+    ref = owner.meta.ref
+    kind = registry.owner_kind(ref.group, ref.kind)
+    if kind is None or kind.complete is None:
+        return owner
+    known = [
+        blueprint
+        for blueprint in blueprints
+        if replace(blueprint.meta.ref, uid="") in owner.blueprints
+    ]
+    return kind.complete(owner, children, known)
+
+
+def standing(pods: Iterable[Pod], jobs: Collection[Owner]) -> tuple[Pod, ...]:
+    """Return the pods that stand for a member now, at most one for each.
+
+    A Job makes a new pod for each that failed or is on its way out, and the old one stays for a
+    while. It stands for the member only until the new one is there: by completion index of an
+    Indexed Job; of another Job the old ones fill up what the new ones leave of its size. Pods
+    without a Job are never replaced: all stand.
+    """
+    by_uid = {job.meta.ref.uid: job for job in jobs}
+    slots: dict[str, list[Pod]] = defaultdict(list)
+    current: list[Pod] = []
+    for pod in pods:
+        uid = pod.meta.controller.uid if pod.meta.controller is not None else ""
+        if uid in by_uid:
+            slots[uid].append(pod)
+        else:
+            current.append(pod)
+    for uid, of_job in slots.items():
+        current.extend(_standing_of_job(by_uid[uid], of_job))
+    return tuple(current)
+
+
+def _standing_of_job(job: Owner, pods: list[Pod]) -> list[Pod]:
+    by_index: dict[str, list[Pod]] = defaultdict(list)
+    for pod in pods:
+        by_index[pod.labels.get(INDEX_LABEL, "")].append(pod)
+    loose = by_index.pop("", [])
+    stays = [same[0] if len(same) == 1 else max(same, key=_claim) for same in by_index.values()]
+    ranked = sorted(loose, key=_claim, reverse=True)
+    firm = sum(map(_is_firm, ranked))
+    return stays + ranked[: max(firm, job.desired - len(by_index))]
+
+
+def _claim(pod: Pod) -> tuple[bool, bool, datetime, str]:
+    """Return the sort key by which, of the pods for one member, the greatest stands for it."""
+    created = pod.meta.created_at or _LONG_AGO
+    return _is_firm(pod), pod.phase != "Failed", created, pod.meta.ref.uid
+
+
+def _is_firm(pod: Pod) -> bool:
+    """Whether no other pod is made in its place: it neither failed nor is it being deleted.
+
+    A pod that has succeeded stays so while it is being deleted.
+    """
+    return pod.phase == "Succeeded" or (pod.phase != "Failed" and not pod.is_terminating)
+
 
 # API servers, kubelets and gangboard have clocks of their own.
 _SKEW = timedelta(seconds=60)
@@ -77,22 +204,22 @@ def has_lost(unit: Unit) -> bool:
     nobody was lost. Without a memory of it running, an unready member may never have been ready: then only
     members without a place count as lost, and those that were ready when their node went silent.
     """
-    there = ready_count(unit) + unit.succeeded
+    present = ready_count(unit) + unit.succeeded
     if unit.given_up and (unit.ready or unit.is_full):
-        return there < unit.needed
+        return present < unit.needed
     if unit.is_full or not (unit.ready or _others_run(unit)):
         return False
     if _was_whole_before_silence(unit):
-        return there < unit.needed
+        return present < unit.needed
     if whole_in_attempt(unit):
         before = unit.memory.whole_count
-        return there < (unit.needed if before is None else min(unit.needed, before))
+        return present < (unit.needed if before is None else min(unit.needed, before))
     if not was_placed_whole(unit):
         return False
-    others = sum(pod.is_live and pod.is_placed for pod in unit.foreign_pods)
+    foreign = sum(pod.is_live and pod.is_placed for pod in unit.foreign_pods)
     sick = on_sick_nodes(unit)
     placed = sum(pod not in sick for pod in unit.placed)
-    return placed + unit.succeeded + others < unit.needed
+    return placed + unit.succeeded + foreign < unit.needed
 
 
 def _others_run(unit: Unit) -> bool:
@@ -112,7 +239,8 @@ def _was_whole_before_silence(unit: Unit) -> bool:
     ready, as its kubelet reported last (observed on 1.37.0).
     """
     silent = sum(
-        bool(pod.containers) and all(one.ready for one in pod.containers if not one.init)
+        bool(pod.containers)
+        and all(container.ready for container in pod.containers if not container.init)
         for pod in on_sick_nodes(unit)
     )
     return silent > 0 and ready_count(unit) + unit.succeeded + silent >= unit.needed
@@ -137,7 +265,10 @@ def _restart_of_owner(unit: Unit) -> Restart | None:
     if whole_in_attempt(unit):
         return None
     # JobSet v0.12 says when a restart is over; before that only the count is there.
-    says_over = any(one.type.startswith("Restarting") and one.is_false for one in owner.conditions)
+    says_over = any(
+        condition.type.startswith("Restarting") and condition.is_false
+        for condition in owner.conditions
+    )
     if owner.restarting or (owner.restarts and not says_over):
         number = max(owner.restarts, owner.counted_restarts, 1)
         limit, counted = owner.max_restarts, owner.counted_restarts
@@ -175,7 +306,9 @@ def _failed_lately(unit: Unit) -> bool:
         for pod in unit.pods
         if pod.phase == "Failed"
     ]
-    return whole is not None and any(at is not None and at >= whole - _SKEW for at in failures)
+    return whole is not None and any(
+        time is not None and time >= whole - _SKEW for time in failures
+    )
 
 
 def latest(times: Iterable[datetime | None]) -> datetime | None:

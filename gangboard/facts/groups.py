@@ -1,8 +1,9 @@
-"""Groups of Kubernetes 1.35: entries of Workloads, which have no object of their own.
+"""Groups of a gang: who requests one, which ones do not exist, and those of Kubernetes 1.35.
 
-A pod names a Workload, one of its `podGroups` and perhaps a replica key (`spec.workloadRef`). What
-shares all three is one group, with the policy of the entry. So a group is known by the pods and the
-pod templates that name it; each has the metadata of its Workload, which is where it is written.
+On 1.35 a group is an entry of a Workload and has no object of its own. A pod names a Workload, one of its
+`podGroups` and perhaps a replica key (`spec.workloadRef`). Pods with the same three values are one group, with the
+policy of the entry. Such a group is known by the pods and pod templates that name it, and has the metadata of its
+Workload.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from gangboard.domain.group import Group, GroupTemplate, WorkloadEntry, read_entry
-from gangboard.domain.owner import Owner
+from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.pod import Pod
+from gangboard.facts.unit import Unit
 from gangboard.plugins import registry
 
 CORE = "scheduling.k8s.io"
@@ -56,12 +58,12 @@ def entry_groups(
         return ()
     by_name = {workload.meta.ref.name: workload for workload in known}
     named = {pod.group_name for pod in pods} | _named_by_templates(owners)
-    found = {entry for name in named if (entry := read_entry(name)) is not None}
+    entries = {entry for name in named if (entry := read_entry(name)) is not None}
     for workload in known:
         if workload.meta.ref.uid == root:
             taken = named.union(pod.group_name for pod in foreign_pods)
-            found.update(_unnamed(workload, taken))
-    groups = (_group(by_name.get(entry.workload), entry) for entry in found)
+            entries.update(_unnamed(workload, taken))
+    groups = (_group(by_name.get(entry.workload), entry) for entry in entries)
     return tuple(sorted((group for group in groups if group), key=lambda group: group.name))
 
 
@@ -92,7 +94,9 @@ def _unnamed(workload: Group, names: Iterable[str]) -> Iterator[WorkloadEntry]:
 
 def _group(workload: Group | None, entry: WorkloadEntry) -> Group | None:
     templates: tuple[GroupTemplate, ...] = workload.templates if workload is not None else ()
-    template = next((one for one in templates if one.name == entry.pod_group), None)
+    template = next(
+        (candidate for candidate in templates if candidate.name == entry.pod_group), None
+    )
     if workload is None or template is None:
         return None
     return Group(
@@ -103,3 +107,39 @@ def _group(workload: Group | None, entry: WorkloadEntry) -> Group | None:
         template_name=entry.pod_group,
         entry=entry,
     )
+
+
+def request_for(owner: Owner, job: Owner) -> tuple[GangRequest, Owner] | None:
+    """Return what is asked for the pods of a Job of the owner, and which of the two asks; None for nothing.
+
+    Where the owner asks for its roles apart, what it asks for another one is not about this Job.
+    """
+    if job.gang_request is not None:
+        return job.gang_request, job
+    by_role = [role for role in owner.roles if role.gang_request is not None]
+    if by_role:
+        own = next((role.gang_request for role in by_role if role.name == job.role_name), None)
+        return None if own is None else (own, owner)
+    return None if owner.gang_request is None else (owner.gang_request, owner)
+
+
+def asks_for_gang(owner: Owner, job: Owner) -> Owner | None:
+    """Return which of the two asks for a gang of the pods of the Job; None when neither does."""
+    requested = request_for(owner, job)
+    return requested[1] if requested is not None and requested[0].policy == "gang" else None
+
+
+def waiting_for_missing_group(unit: Unit) -> tuple[Pod, ...]:
+    """Return the pods that wait and name a group of the unit that is not there; none where that cannot be seen."""
+    if not unit.group_name or unit.group is not None:
+        return ()
+    waiting = tuple(pod for pod in unit.unplaced if pod.group_name == unit.group_name)
+    return waiting if waiting and _would_be_known(unit, waiting[0].group_kind) else ()
+
+
+def _would_be_known(unit: Unit, kind: str) -> bool:
+    """Whether groups of that kind (`Pod.group_kind`) are served, and all of them can be read."""
+    gang = unit.gang
+    if kind:
+        return kind in gang.cluster.known_kinds
+    return bool(gang.cluster.gang_api_version) and not gang.cluster.groups_unobserved
