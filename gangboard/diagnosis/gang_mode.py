@@ -1,7 +1,7 @@
-"""Which pods of an owner with child Jobs are in one gang, and where the groups of a gang are placed.
+"""How the pods of an owner with child Jobs are grouped into gangs, and where groups are placed.
 
-What its owner asks for is told beside it: a controller that does not know the field makes no group, and
-the Job controller of 1.36 makes one for each Job whoever asks (real-owners.md §4).
+The mode is compared with the owner's request. A controller that does not know the field makes no group, and the
+Job controller of 1.36 makes one for each Job without any request (real-owners.md §4).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TOLD = 3
 
 
 def gang_mode_of(gang: Gang, units: Sequence[Unit]) -> GangMode | None:
-    """Return how the pods of the Jobs of an owner are grouped; None where it makes no Jobs."""
+    """Return how the pods of the Jobs of an owner are grouped. None if it makes no Jobs."""
     if not gang.owner.roles or not gang.jobs:
         return None
     mode, reason = _observed(gang, units)
@@ -89,7 +89,7 @@ def _is_gang(unit: Unit) -> bool:
 
 
 def _are_roles(gangs: Sequence[Unit]) -> bool:
-    """Whether each gang has all Jobs of one role. A group that a Job made for itself is that of the Job."""
+    """Return whether each gang has all Jobs of one role. A group that a Job made is for that Job only."""
     made_by_jobs = all(
         unit.group is not None
         and unit.group.meta.controller is not None
@@ -101,7 +101,10 @@ def _are_roles(gangs: Sequence[Unit]) -> bool:
 
 
 def _is_alike(gang: Gang, requested: GangForm, mode: str) -> bool:
-    """Whether what is there is what was asked for: of one role, or of one Job, several modes are the same."""
+    """Return whether the mode fulfils the request.
+
+    With a single role, or with a single Job, several modes are the same.
+    """
     if requested == mode or requested is GangForm.CUSTOM:
         return True
     if mode == GangForm.WHOLE and requested is GangForm.PER_ROLE:
@@ -134,16 +137,16 @@ def _roles(unit: Unit) -> str:
 
 
 def _role_word(gang: Gang) -> str:
-    """Return what a role is called by the lowest owner that has a word for it."""
+    """Return the word for a role of the lowest owner whose kind has one."""
     makers: Iterable[Owner] = reversed(gang.makers)
     words = (gang.traits_of(owner.meta.ref).role for owner in makers)
     return next((word for word in words if word), "role")
 
 
 def group_domains(gang: Gang) -> dict[str, dict[str, str]]:
-    """Return uid of a group → topology key → the domain that its placed pods are in.
+    """Return uid of a group → topology key → the domain of its placed pods.
 
-    Several domains where its pods are in several; nothing of a group without a pod on a known node.
+    Several domains are joined to one text. A group without a pod on a known node is left out.
     """
     if not any(group.topology_keys for group in gang.groups):
         return {}

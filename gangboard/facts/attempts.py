@@ -1,4 +1,4 @@
-"""Attempts of a gang: the objects of the current one, and what a unit was and lost in it."""
+"""Attempts of a gang: the objects of the current attempt, and its history in each unit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 def current_uids(root: Owner, owners: Iterable[Owner]) -> frozenset[str]:
     """Return the uids of the root and of the owners below it that belong to its current attempt.
 
-    The kind of each parent says which of its children count; a child of an old child does not.
+    The kind of each parent decides which of its children count. A child of an old child does not count.
     """
     by_uid = {owner.meta.ref.uid: owner for owner in (root, *owners)}
     under: dict[str, list[Owner]] = defaultdict(list)
@@ -57,11 +57,10 @@ def tree_of(
     current: Collection[str],
     blueprints: Sequence[Blueprint] = (),
 ) -> tuple[Owner, ...]:
-    """Return the root and what it and those below it made, parents first, each completed.
+    """Return the root and the owners below it, parents first, each completed.
 
-    `current` are the uids that count (`current_attempt.current_uids`). A kind that leaves its size and
-    its roles to what it makes has them from there (`OwnerKind.complete`), so the lowest are completed first.
-    `blueprints` are those of them that are known.
+    `current` are the uids that count (`current_uids`). A kind without a size and roles of its own takes them from its
+    children (`OwnerKind.complete`), so the lowest owners are completed first. `blueprints` are the known ones.
     """
     by_uid = {
         owner.meta.ref.uid: owner for owner in (root, *owners) if owner.meta.ref.uid in current
@@ -94,12 +93,11 @@ def _completed(owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blu
 
 
 def standing(pods: Iterable[Pod], jobs: Collection[Owner]) -> tuple[Pod, ...]:
-    """Return the pods that stand for a member now, at most one for each.
+    """Return the pods that stand for a member now, at most one for each member.
 
-    A Job makes a new pod for each that failed or is on its way out, and the old one stays for a
-    while. It stands for the member only until the new one is there: by completion index of an
-    Indexed Job; of another Job the old ones fill up what the new ones leave of its size. Pods
-    without a Job are never replaced: all stand.
+    A Job makes a new pod for each failed or deleted one, and the old pod exists for a while. The old pod stands for the
+    member until the new one exists. In an Indexed Job the completion index tells which pods are for the same member. In
+    another Job old pods fill up the size that new pods leave. Pods without a Job are never replaced.
     """
     by_uid = {job.meta.ref.uid: job for job in jobs}
     slots: dict[str, list[Pod]] = defaultdict(list)
@@ -127,15 +125,15 @@ def _standing_of_job(job: Owner, pods: list[Pod]) -> list[Pod]:
 
 
 def _claim(pod: Pod) -> tuple[bool, bool, datetime, str]:
-    """Return the sort key by which, of the pods for one member, the greatest stands for it."""
+    """Return the sort key of the pods for one member. The greatest stands for it."""
     created = pod.meta.created_at or _LONG_AGO
     return _is_firm(pod), pod.phase != "Failed", created, pod.meta.ref.uid
 
 
 def _is_firm(pod: Pod) -> bool:
-    """Whether no other pod is made in its place: it neither failed nor is it being deleted.
+    """Return whether no other pod is made in its place: it neither failed nor is it being deleted.
 
-    A pod that has succeeded stays so while it is being deleted.
+    A pod that has succeeded counts as succeeded while it is being deleted.
     """
     return pod.phase == "Succeeded" or (pod.phase != "Failed" and not pod.is_terminating)
 
@@ -176,7 +174,7 @@ def attempt_start(unit: Unit) -> datetime | None:
 
 
 def whole_in_attempt(unit: Unit) -> bool:
-    """Whether its quorum (without one: its size) was seen ready since the attempt began."""
+    """Return whether its quorum (without a quorum: its size) was seen ready since the attempt began."""
     if unit.missing_jobs and not unit.active_jobs:
         return False
     start, memory = attempt_start(unit), unit.memory
@@ -185,10 +183,10 @@ def whole_in_attempt(unit: Unit) -> bool:
 
 
 def was_placed_whole(unit: Unit) -> bool:
-    """Whether the scheduler placed the gang since the attempt began.
+    """Return whether the scheduler placed the gang since the attempt began.
 
-    The condition stays True for ever (1.37) and over suspends and restarts (observed on 1.36.3),
-    so one that is older than the attempt says nothing. Of a basic group it says nothing at all.
+    The condition stays True for ever (1.37) and over suspends and restarts (observed on 1.36.3), so a condition that is
+    older than the attempt proves nothing. The condition of a basic group never proves it.
     """
     placed = unit.group.placed if unit.group is not None else None
     if unit.quorum is None or placed is None or not placed.is_true:
@@ -198,11 +196,11 @@ def was_placed_whole(unit: Unit) -> bool:
 
 
 def has_lost(unit: Unit) -> bool:
-    """Whether it ran, fell below its quorum (without one: its size), and some member still runs.
+    """Return whether it ran, fell below its quorum (without a quorum: its size), and some member still runs.
 
-    What it needs can have grown since it was whole: as long as no fewer run or are done than then,
-    nobody was lost. Without a memory of it running, an unready member may never have been ready: then only
-    members without a place count as lost, and those that were ready when their node went silent.
+    The need can have grown since it was whole. Nothing is lost as long as no fewer members run or succeeded than then.
+    Without a memory of it running, an unready member may never have been ready. Then only members without a node count
+    as lost, and members that were ready when their node went silent.
     """
     present = ready_count(unit) + unit.succeeded
     if unit.given_up and (unit.ready or unit.is_full):
@@ -223,9 +221,9 @@ def has_lost(unit: Unit) -> bool:
 
 
 def _others_run(unit: Unit) -> bool:
-    """Whether members of the gang run that are in no group and not in this unit.
+    """Return whether members of the gang run that are in no group and not in this unit.
 
-    Without groups the gang is what runs, whichever of its Jobs has lost all of its pods.
+    Without groups the gang is all that runs, even if one of its Jobs has lost all of its pods.
     """
     if unit.group is not None or unit.group_name:
         return False
@@ -233,10 +231,10 @@ def _others_run(unit: Unit) -> bool:
 
 
 def _was_whole_before_silence(unit: Unit) -> bool:
-    """Whether silent nodes alone make it unready.
+    """Return whether silent nodes are the only cause that it is not ready.
 
-    Only `Ready` turns False in a pod on a silent node; its containers still say that they are
-    ready, as its kubelet reported last (observed on 1.37.0).
+    On a silent node only `Ready` of a pod turns False. The containers keep the ready state that the kubelet reported
+    last (observed on 1.37.0).
     """
     silent = sum(
         bool(pod.containers)
@@ -254,7 +252,7 @@ def restart_under_way(unit: Unit) -> Restart | None:
 
 
 def _restarts_pods(unit: Unit) -> bool:
-    """Whether the owner says that it makes pods anew which it makes without Jobs: one by one, in one attempt."""
+    """Return whether the owner makes pods without Jobs again, one by one in the same attempt."""
     return unit.owner.restarting and not unit.gang.jobs
 
 
@@ -290,7 +288,7 @@ def _restart_of_job(unit: Unit) -> Restart | None:
 
 
 def _retry(unit: Unit) -> Restart | None:
-    """Return the retry of a Job: pods of it failed, and since then it has not been whole."""
+    """Return the retry of a Job: pods of it failed, and it was not whole since."""
     retrying = [job for job in unit.active_jobs if job.retries > job.failed_index_count]
     if not retrying or (whole_in_attempt(unit) and not _failed_lately(unit)):
         return None
@@ -299,7 +297,7 @@ def _retry(unit: Unit) -> Restart | None:
 
 
 def _failed_lately(unit: Unit) -> bool:
-    """Whether a pod failed after the unit was last whole, within what clocks may differ."""
+    """Return whether a pod failed after the unit was last whole, allowing for clock skew."""
     whole = unit.memory.whole_at
     failures = [
         pod.ready.since if pod.ready is not None else pod.meta.created_at

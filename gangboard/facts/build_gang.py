@@ -1,4 +1,4 @@
-"""Puts the objects of one gang together. The poll cache, the database and the live cluster supply them."""
+"""Builds the model of a gang from objects that the poll cache, the database or the live cluster supplies."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class GangObjects:
-    """What a source supplies of one gang besides its root. Only the poll supplies pods and what follows them."""
+    """The objects of a gang besides its root. Only the poll supplies pods, and the fields that depend on pods."""
 
     members: Iterable[Linked] = ()
     """The other members by the ownership graph, those of former attempts included."""
@@ -72,9 +72,9 @@ NO_OBJECTS = GangObjects()
 
 
 def build_gang(root: Root, objects: GangObjects, cluster: ClusterView, now: datetime) -> Gang:
-    """Return the gang of `root`, without what former attempts of the owner left behind.
+    """Return the gang of `root`, without the objects of former attempts.
 
-    Jobs, groups and pods come in the order of their names, events newest first.
+    Jobs, groups and pods are ordered by name, events newest first.
     """
     known = _by_uid(root, objects.members)
     owners = {uid: item for uid, item in known.items() if isinstance(item, Owner)}
@@ -133,7 +133,7 @@ def build_gang(root: Root, objects: GangObjects, cluster: ClusterView, now: date
 
 
 def _by_uid(root: Linked, members: Iterable[Linked]) -> dict[str, Linked]:
-    """Return root and members by uid, each with a controller that is known, if it has one."""
+    """Return root and members by uid, each with a known owner as its controller, if it has one."""
     known: dict[str, Linked] = {item.meta.ref.uid: item for item in (root, *members)}
     owners = {uid: item for uid, item in known.items() if isinstance(item, Owner)}
     for uid, item in known.items():
@@ -155,7 +155,7 @@ def _entries(
 
 
 def _not_made(tree: Iterable[Owner], events: Iterable[Event]) -> Iterator[NotMade]:
-    """Yield what the controllers of these owners could not make for them, newest first."""
+    """Yield the failed creations that the controllers of these owners report, newest first."""
     reasons = {}
     for owner in tree:
         ref = owner.meta.ref
@@ -171,7 +171,7 @@ def _not_made(tree: Iterable[Owner], events: Iterable[Event]) -> Iterator[NotMad
 
 
 def _roles_of_pods(tree: Sequence[Owner], pods: Iterable[Pod]) -> dict[str, str]:
-    """Return the role of each pod whose kind tells it by labels."""
+    """Return the role of each pod whose kind knows it by labels."""
     ref = tree[0].meta.ref if tree else None
     kind = registry.owner_kind(ref.group, ref.kind) if ref is not None else None
     if kind is None or not kind.overrides("role_of"):
@@ -198,7 +198,7 @@ def _with_replicas(owner: Owner, roles_of_pods: Mapping[str, str]) -> Owner:
 
 
 def _leaving(victims: Iterable[tuple[Pod, str]]) -> tuple[Victim, ...]:
-    """Return the victims that still hold their room. Who was only about to get a node is not deleted."""
+    """Return the victims that still hold a node. A pod that was only nominated to a node is not deleted."""
     leaving = {
         pod.meta.ref.uid: Victim(
             pod.meta.ref, taker, pod.disruption.since if pod.disruption is not None else None
@@ -214,7 +214,7 @@ def _leaving(victims: Iterable[tuple[Pod, str]]) -> tuple[Victim, ...]:
 
 
 def _is_left_behind(item: Linked, old: Set[str]) -> bool:
-    """Whether an object is an owner of a former attempt or was made by one."""
+    """Return whether an object is an owner of a former attempt or was made by such an owner."""
     controller = item.meta.controller
     made_by = controller.uid if controller is not None else ""
     return item.meta.ref.uid in old or made_by in old

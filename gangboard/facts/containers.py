@@ -192,7 +192,7 @@ _AGAIN = "the kubelet tries again by itself"
 
 
 def absent_object(text: str, namespace: str) -> str:
-    """Return the sentence that says which Secret, ConfigMap or key of one to make; or nothing."""
+    """Return the sentence that names the Secret, ConfigMap or key to create, or an empty text."""
     absent = dict.fromkeys(
         f"{_KINDS[kind.lower()]} {namespace}/{name}" for kind, name in _ABSENT.findall(text)
     )
@@ -208,13 +208,13 @@ def absent_object(text: str, namespace: str) -> str:
 
 
 def telling_part(text: str) -> str:
-    """Return the text without what wraps its cause: what the runtime failed at, and which pod it is."""
+    """Return the cause in the text, without the words of the runtime and the name of the pod around it."""
     command = _NO_COMMAND.search(text)
     return command[0] if command is not None else _WHOSE.sub("", text)
 
 
 def wrong_template(text: str, container: str) -> str:
-    """Return the sentence that says what of a container's own spec to correct; or nothing."""
+    """Return the sentence that names the error in a container's own spec, or an empty text."""
     command = _NO_COMMAND.search(text)
     if command is not None:
         return (

@@ -1,4 +1,4 @@
-"""The model of a gang: its objects at one moment, and what follows from them."""
+"""The model of a gang: its objects at one moment, and all that follows from them."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Victim:
 class Gang:
     """The objects of one gang, made by `build_gang`. Rules, policy and pages read them here.
 
-    `owner` is the topmost object of a known kind. A bare PodGroup, Workload or pod is presented as
-    an owner too, so that no rule needs a case of its own for it.
+    `owner` is the topmost object of a known kind. A bare PodGroup, Workload or pod is presented as an owner, too, so
+    rules need no special case for it.
     """
 
     owner: Owner
@@ -116,7 +116,7 @@ class Gang:
 
     @property
     def makers(self) -> tuple[Owner, ...]:
-        """The owner and what makes its Jobs for it, parents first."""
+        """The owner and the owners below it that make its Jobs, parents first."""
         return self.owner, *self.middle
 
     @property
@@ -125,7 +125,7 @@ class Gang:
         return self.traits_of(self.owner.meta.ref)
 
     def traits_of(self, reference: ObjectRef | Controller) -> KindTraits:
-        """Return what is peculiar to the kind of an object."""
+        """Return the traits of an object's kind."""
         return self.kinds.get((reference.group, reference.kind), NO_TRAITS)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Groups of a gang: who requests one, which ones do not exist, and those of Kubernetes 1.35.
+"""Groups of a gang: requests for them, missing ones, and those of Kubernetes 1.35.
 
 On 1.35 a group is an entry of a Workload and has no object of its own. A pod names a Workload, one of its
 `podGroups` and perhaps a replica key (`spec.workloadRef`). Pods with the same three values are one group, with the
@@ -22,12 +22,12 @@ _V135 = "v1alpha1"
 
 
 def takes_pods(group: Group) -> bool:
-    """Whether pods name it: a PodGroup, or an entry of a Workload."""
+    """Return whether pods can name it: a PodGroup, or an entry of a Workload."""
     return group.entry is not None or is_named_by_pods(group)
 
 
 def is_named_by_pods(group: Group) -> bool:
-    """Whether pods name such an object: a core PodGroup, or one that a label or an annotation names."""
+    """Return whether pods can name such an object: a core PodGroup, or a group of a label or an annotation."""
     ref = group.meta.ref
     if ref.group == CORE:
         return ref.kind == POD_GROUP
@@ -35,7 +35,7 @@ def is_named_by_pods(group: Group) -> bool:
 
 
 def has_entries(group: Group) -> bool:
-    """Whether it is a Workload of 1.35, whose entries pods name."""
+    """Return whether it is a Workload of 1.35, whose entries pods name."""
     return group.meta.ref.kind == WORKLOAD and group.meta.api_version == _V135
 
 
@@ -46,11 +46,11 @@ def entry_groups(
     foreign_pods: Iterable[Pod],
     root: str,
 ) -> tuple[Group, ...]:
-    """Return the groups without objects of one gang, by name; none where no Workload is of 1.35.
+    """Return the groups without objects of one gang by name. Empty without a Workload of 1.35.
 
-    `owners`, `pods` and `workloads` are those of the gang, `root` the uid of its root. A Workload
-    that is the gang itself has a group for each entry that nobody names, too: it waits for pods.
-    A name that no Workload has an entry for gives none: that group is missing.
+    `owners`, `pods` and `workloads` are those of the gang, `root` is the uid of its root. If the root is a Workload,
+    each of its entries is a group, even one that no pod names: it waits for pods. A name without an entry gives no
+    group: that group is missing.
     """
     # The newer of two with one name counts: the deletion of the other was not seen yet.
     known = sorted(filter(has_entries, workloads), key=_age)
@@ -110,9 +110,9 @@ def _group(workload: Group | None, entry: WorkloadEntry) -> Group | None:
 
 
 def request_for(owner: Owner, job: Owner) -> tuple[GangRequest, Owner] | None:
-    """Return what is asked for the pods of a Job of the owner, and which of the two asks; None for nothing.
+    """Return the gang request for the pods of a Job, and the object that makes it: the Job or its owner.
 
-    Where the owner asks for its roles apart, what it asks for another one is not about this Job.
+    None without a request. If the owner has requests by role, only the one for the role of this Job counts.
     """
     if job.gang_request is not None:
         return job.gang_request, job
@@ -124,13 +124,13 @@ def request_for(owner: Owner, job: Owner) -> tuple[GangRequest, Owner] | None:
 
 
 def asks_for_gang(owner: Owner, job: Owner) -> Owner | None:
-    """Return which of the two asks for a gang of the pods of the Job; None when neither does."""
+    """Return the object that requests a gang for the pods of the Job, or None."""
     requested = request_for(owner, job)
     return requested[1] if requested is not None and requested[0].policy == "gang" else None
 
 
 def waiting_for_missing_group(unit: Unit) -> tuple[Pod, ...]:
-    """Return the pods that wait and name a group of the unit that is not there; none where that cannot be seen."""
+    """Return the waiting pods that name a missing group of the unit. Empty if gangboard would not know the group."""
     if not unit.group_name or unit.group is not None:
         return ()
     waiting = tuple(pod for pod in unit.unplaced if pod.group_name == unit.group_name)
@@ -138,7 +138,7 @@ def waiting_for_missing_group(unit: Unit) -> tuple[Pod, ...]:
 
 
 def _would_be_known(unit: Unit, kind: str) -> bool:
-    """Whether groups of that kind (`Pod.group_kind`) are served, and all of them can be read."""
+    """Return whether groups of that kind (`Pod.group_kind`) are served, and all of them can be read."""
     gang = unit.gang
     if kind:
         return kind in gang.cluster.known_kinds

@@ -46,9 +46,9 @@ _SKEW = timedelta(seconds=60)
 
 
 def is_loss(unit: Unit) -> bool:
-    """Whether it lost members that no restart of its own is bringing back.
+    """Return whether it lost members that no restart of its own is bringing back.
 
-    A restart or retry has a word of its own, as long as nothing keeps its pods away.
+    A restart or retry has a reason of its own, as long as nothing keeps its pods away.
     """
     if not has_lost(unit):
         return False
@@ -58,14 +58,14 @@ def is_loss(unit: Unit) -> bool:
 
 
 def are_kept_away(unit: Unit) -> bool:
-    """Whether members that it lacks were tried and refused: by the scheduler, or when made."""
+    """Return whether the scheduler or an admission refused members that it lacks."""
     if has_rejected_pods(unit):
         return True
     return unit.missing > 0 and newest_creation_refusal(unit) is not None
 
 
 def disrupted(unit: Unit) -> tuple[Pod, ...]:
-    """Return pods that were or are being taken away since the unit was last whole."""
+    """Return pods that were or are being removed since the unit was last whole."""
     whole = unit.memory.whole_at if whole_in_attempt(unit) else None
     return tuple(
         pod
@@ -87,7 +87,7 @@ def by_node(unit: Unit) -> tuple[Pod, ...]:
 
 
 def how_many_run(unit: Unit) -> str:
-    """Return `3 of 4 members run`, with the quorum where it is not the size, or how the gang stands."""
+    """Return `3 of 4 members run`, with the quorum if that is not the size."""
     ready = ready_count(unit)
     text = f"{out_of(ready, unit.wanted, 'member')} {'runs' if ready == 1 else 'run'}"
     done = unit.succeeded
@@ -101,9 +101,9 @@ def how_many_run(unit: Unit) -> str:
 
 
 def _of_the_gang(unit: Unit) -> str:
-    """Return `, 1 of 2 of JobSet run`: how many run of the gang of which the unit is a part.
+    """Return `, 1 of 2 of JobSet run` with the running members of the whole gang.
 
-    Empty where none does, and where more are there than its owner asks for.
+    Empty if none runs, or if more exist than the owner requests.
     """
     whole = unit.owner.desired
     running = unit.gang.ready
@@ -113,9 +113,9 @@ def _of_the_gang(unit: Unit) -> str:
 
 
 def how_they_left(unit: Unit, taken: Preemption | None = None) -> str:
-    """Return ` 1 was evicted.`: what the pods that were taken away say of it; empty for none.
+    """Return ` 1 was evicted.`, by the disruption conditions of removed pods. Empty without any.
 
-    `taken` names those who preempted some, which are gone at once; the caller has them as evidence.
+    `taken` names the preemptors. Preempted pods are deleted at once, and the caller has the preemptors as evidence.
     """
     texts = _DISRUPTIONS.copy()
     for kind in unit.gang.kinds.values():
@@ -136,15 +136,15 @@ def how_they_left(unit: Unit, taken: Preemption | None = None) -> str:
 
 
 def missing_reason(unit: Unit, reason: str = "") -> str:
-    """Return what keeps lacking members away, or what they are doing; empty when unknown.
+    """Return why members are missing, or what they are doing. Empty if unknown.
 
-    `reason` is a sentence by arithmetic why members have no node; it goes before the scheduler's.
+    `reason` is a sentence of the arithmetic why members have no node. It replaces the text of the scheduler.
     """
     return " ".join(filter(None, (_given_up(unit), _others(unit, reason))))
 
 
 def _given_up(unit: Unit) -> str:
-    """Return which indexes failed for good, and what that means for their Job."""
+    """Return which indexes failed for good, and the consequence for their Job."""
     jobs = _without_indexes(unit)
     if not jobs:
         return ""
@@ -165,13 +165,13 @@ def _without_indexes(unit: Unit) -> list[Owner]:
 
 
 def _indexes_of(unit: Unit, job: Owner) -> str:
-    """Return `3`, and where a gang has several Jobs `3 of Job run-workers-0`."""
+    """Return `3`, or `3 of Job run-workers-0` in a gang with several Jobs."""
     several = len(unit.gang.jobs) > 1
     return f"{job.failed_indexes} of {label(job.meta.ref)}" if several else job.failed_indexes
 
 
 def _others(unit: Unit, reason: str) -> str:
-    """Return the same of the members that can still come."""
+    """Return the reason for the members that can still come."""
     if unit.missing:
         refusal = newest_creation_refusal(unit)
         if refusal is not None:
@@ -187,7 +187,7 @@ def _others(unit: Unit, reason: str) -> str:
 
 
 def _not_made(unit: Unit) -> str:
-    """Return how many pods are not made; of those whose predecessor is still there, that it is."""
+    """Return the number of pods that are not made, and of old pods that are still being deleted."""
     number = unit.missing
     leaving = min(number, sum(pod.is_live and pod.is_terminating for pod in unit.pods))
     texts = []
@@ -211,7 +211,7 @@ def _unplaced(unit: Unit, reason: str) -> str:
 
 
 def _tried(unit: Unit, waiting: int, reason: str) -> str:
-    """Return what the scheduler says of so many members that it can try."""
+    """Return what the scheduler reports about this many members without gates."""
     message = best_scheduler_message(scheduler_messages(unit, "Unschedulable"))
     if message is not None and reason:
         return reason
@@ -236,13 +236,13 @@ def _wait(number: int) -> str:
 
 
 def missing_advice(unit: Unit) -> tuple[str, ...]:
-    """Return what lets the members come that are refused when they are made; nothing for others."""
+    """Return the remedy for members whose creation is refused. Empty without a refusal."""
     refusal = newest_creation_refusal(unit) if unit.missing else None
     return remedy(unit, refusal) if refusal is not None else ()
 
 
 def missing_evidence(unit: Unit) -> tuple[Evidence, ...]:
-    """Return the texts that the sentence of `missing_reason` is drawn from, as they were said."""
+    """Return the original texts behind the sentence of `missing_reason`."""
     evidence = [
         Evidence("status.failedIndexes", job.failed_indexes, job.meta.ref)
         for job in _without_indexes(unit)
@@ -257,7 +257,7 @@ def missing_evidence(unit: Unit) -> tuple[Evidence, ...]:
 
 
 def bring_back(sick: tuple[Node, ...]) -> tuple[str, ...]:
-    """Return the step that is right whatever else is: the evidence has the nodes as its sources."""
+    """Return the step that helps in any case. The evidence has the nodes as its sources."""
     if not sick:
         return ()
     listed = names(node.meta.ref.name for node in sick)
@@ -267,9 +267,9 @@ def bring_back(sick: tuple[Node, ...]) -> tuple[str, ...]:
 
 
 def give_up(unit: Unit) -> tuple[AdvisedStep, ...]:
-    """Return the other step, where a node that does not answer keeps pods whose successors are not made.
+    """Return the other step, if a silent node keeps pods whose successors are not made.
 
-    Only its kubelet ends them by itself. A pod that is forced away may run on unseen, so the node has to be off.
+    Only the kubelet ends such pods by itself. A force-deleted pod may go on running, so the node must be off.
     """
     stuck = [pod for pod in on_sick_nodes(unit) if pod.is_terminating]
     if not stuck or not unit.missing:

@@ -14,9 +14,9 @@ from gangboard.plugins import registry
 
 
 def with_known_controller(item: Owner | Pod, owners: Mapping[str, Owner]) -> Owner | Pod:
-    """Return an object with the first of its owners that is known as its controller, where its own is not.
+    """Return an object with the first known owner as its controller, if its own controller is not known.
 
-    The ownership graph decides so; whoever reads the gang then needs to look at one reference only.
+    The ownership graph decides so. Readers of the gang then need to look at one reference only.
     """
     controller = item.meta.controller
     if controller is not None and controller.uid in owners:
@@ -30,7 +30,7 @@ def with_known_controller(item: Owner | Pod, owners: Mapping[str, Owner]) -> Own
 
 
 def unread_owners(gang: Gang) -> tuple[str, ...]:
-    """Return `Kind/name` of what owns a gang, or makes the pods of a bare group, where nobody reads that."""
+    """Return `Kind/name` of unread owners above a gang, or above the pods of a bare group."""
     owner = gang.owner.meta
     is_bare = registry.owner_kind(owner.ref.group, owner.ref.kind) is None
     metas = (owner, *(pod.meta for pod in gang.pods if is_bare and owner.controller is None))
@@ -49,7 +49,7 @@ def unread_owners(gang: Gang) -> tuple[str, ...]:
 
 
 def _is_read(controller: Controller) -> bool:
-    """Whether its kind is always read: what is not known of these is told otherwise."""
+    """Return whether gangboard always reads this kind. Other texts report an unknown object of such a kind."""
     kind = registry.owner_kind(controller.group, controller.kind)
     return kind is not None and not kind.needs_group
 
@@ -57,7 +57,7 @@ def _is_read(controller: Controller) -> bool:
 def odd_references(
     root: Root, owners: Mapping[str, Owner], *, owned_elsewhere: bool
 ) -> Iterator[str]:
-    """Yield what is odd about how a gang hangs together, as sentences."""
+    """Yield sentences about odd owner references of a gang."""
     name = label(root.meta.ref)
     above = root.meta.controller
     if isinstance(root, Owner) and above is not None and above.uid in owners:
@@ -84,15 +84,18 @@ _REPLICATING = frozenset({("apps", "ReplicaSet"), _STATEFUL, ("", "ReplicationCo
 
 
 def makes_same_pod_anew(controller: Controller | None) -> bool:
-    """Whether a pod of this controller is made anew under its own name, wherever it ends."""
+    """Return whether this controller re-creates a pod under the same name."""
     return controller is not None and (controller.group, controller.kind) == _STATEFUL
 
 
 def tells_what_it_cannot_make(controller: Controller) -> bool:
-    """Whether it says `FailedCreate` of itself (controller_utils.go, stateful_pod_control.go, job_controller.go)."""
+    """Return whether it reports `FailedCreate` about itself.
+
+    Source: controller_utils.go, stateful_pod_control.go, job_controller.go.
+    """
     return controller.is_job or (controller.group, controller.kind) in _REPLICATING
 
 
 def makes_occupants(controller: Controller | None) -> bool:
-    """Whether pods of this controller are of use one by one, so that they only take room and are no gang."""
+    """Return whether the controller's pods are independent of each other and hence no gang."""
     return controller is not None and (controller.group, controller.kind) in _REPLICATING

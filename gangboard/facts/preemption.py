@@ -26,7 +26,7 @@ _SKEW = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True)
 class Preemption:
-    """The last time that the scheduler took pods of a unit away."""
+    """The last preemption of pods of a unit."""
 
     at: datetime
     by: tuple[ObjectRef, ...] = ()
@@ -36,7 +36,7 @@ class Preemption:
 
 
 def last_preemption(unit: Unit) -> Preemption | None:
-    """Return the last preemption of its pods in this attempt that it has not come back from."""
+    """Return the last preemption of its pods in this attempt, if it has not recovered from it."""
     events, memory = _events(unit), unit.memory
     times = [event.last_seen for event in events if event.last_seen is not None]
     if memory.preempted_at is not None and _counts(unit, memory.preempted_at):
@@ -47,14 +47,14 @@ def last_preemption(unit: Unit) -> Preemption | None:
 
 
 def takers_text(taken: Preemption | None) -> str:
-    """Return who took the room, by name where it is known."""
+    """Return the preemptors, by name if known."""
     if taken is None or not taken.by:
         return "pods of higher priority"
     return names(_name(ref) for ref in taken.by)
 
 
 def takers_evidence(taken: Preemption | None) -> tuple[Evidence, ...]:
-    """Return who took the room, with the references by which names are shown or hidden."""
+    """Return the preemptors as evidence, with the references by which pages show or hide names."""
     if taken is None:
         return ()
     if taken.by:
@@ -68,7 +68,7 @@ def _name(ref: ObjectRef) -> str:
 
 
 def victims_of(unit: Unit) -> tuple[Victim, ...]:
-    """Return pods that make room for the unit's own pods and group and are still there, by name."""
+    """Return the existing pods that leave for the unit's own pods and group, by name."""
     own = {pod.meta.ref.uid for pod in unit.current}
     if unit.group is not None:
         own.add(unit.group.meta.ref.uid)
@@ -77,9 +77,9 @@ def victims_of(unit: Unit) -> tuple[Victim, ...]:
 
 
 def never_preempts(unit: Unit) -> ObjectRef | None:
-    """Return the group or pod whose `preemptionPolicy` is Never, if nobody is taken away for what waits.
+    """Return the group or pod whose `preemptionPolicy` is Never, if no pod is removed for the waiting ones.
 
-    Without a policy of its own a group never preempts if one of its pods does not
+    A group without a policy never preempts if one of its pods does not
     (resolvePreemptionPolicy in scheduler/framework/preemption/types.go of 1.37.2).
     """
     if unit.group is not None and not unit.group.preempts:
@@ -91,7 +91,7 @@ def never_preempts(unit: Unit) -> ObjectRef | None:
 
 
 def has_lost_all(unit: Unit) -> bool:
-    """Whether a bare group has none of the pods left that it had: nobody makes them anew."""
+    """Return whether a bare group has lost all its pods, which no controller re-creates."""
     if not is_bare_group(unit) or unit.pods or unit.foreign_pods:
         return False
     return unit.memory.whole_at is not None or last_preemption(unit) is not None
@@ -116,7 +116,7 @@ def _events(unit: Unit) -> tuple[Event, ...]:
 
 
 def _counts(unit: Unit, time: datetime) -> bool:
-    """Whether what happened then is of this attempt, and the unit was not whole again after it."""
+    """Return whether an event of that time belongs to this attempt, and the unit was not whole again after it."""
     start, memory = attempt_start(unit), unit.memory
     return (
         (start is None or time >= start - _SKEW)
@@ -126,9 +126,9 @@ def _counts(unit: Unit, time: datetime) -> bool:
 
 
 def _is_of(unit: Unit, event: Event) -> bool:
-    """Whether the pod, which may be gone, was one of this unit.
+    """Return whether the pod, which may be gone, was a member of this unit.
 
-    The name tells it when the pod is gone and no other Job of the gang could have made it.
+    The name of a deleted pod decides if no other Job of the gang could have made it.
     """
     name = event.regarding.name
     if any(pod.meta.ref.uid == event.regarding.uid for pod in unit.pods):
@@ -142,7 +142,7 @@ def _is_of(unit: Unit, event: Event) -> bool:
 
 
 def _takers(unit: Unit, events: tuple[Event, ...]) -> tuple[ObjectRef, ...]:
-    """Return the gangs that took the room; where none is known, what the events name."""
+    """Return the gangs of the preemptors, or the objects that the events name."""
     named = [event.related for event in events if event.related is not None]
     gangs = [unit.gang.takers.get(ref.uid) for ref in named]
     known = {ref.uid for ref in named}
@@ -158,10 +158,10 @@ _ALPHABET = frozenset("bcdfghjklmnpqrstvwxz2456789")
 
 
 def may_be_pod_of(job: Owner, name: str) -> bool:
-    """Whether the Job controller gives such a name to a pod of this Job.
+    """Return whether the Job controller can have given this name to a pod of the Job.
 
-    That is the Job's name, with `-` and the completion index where it is Indexed, `-` and five
-    characters; what comes before these is cut to 58.
+    The name is the Job's name, with `-` and the completion index in an Indexed Job, then `-` and five characters. All
+    before these is cut to 58 characters.
     """
     base, generated, own = name[:-_GENERATED], name[-_GENERATED:], job.meta.ref.name
     if not base or not _ALPHABET.issuperset(generated):
@@ -174,7 +174,7 @@ def may_be_pod_of(job: Owner, name: str) -> bool:
 
 
 def _is_index(job: Owner, text: str) -> bool:
-    """Whether it is one of the Job's completion indexes, as it is written in names."""
+    """Return whether the text is one of the Job's completion indexes, as names have it."""
     if not (text.isascii() and text.isdecimal() and len(text) < 10) or text != str(int(text)):
         return False
     return job.completions is None or int(text) < job.completions

@@ -55,7 +55,7 @@ class NodeClaimProgress(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Nomination:
-    """A NodeClaim and the waiting pods that Karpenter has made it for."""
+    """A NodeClaim of Karpenter and the waiting pods that it is for."""
 
     claim: str
     pods: int
@@ -141,7 +141,7 @@ def _newest(unit: Unit) -> dict[str, Event]:
 
 
 def _by_events(unit: Unit, by_claim: Mapping[str, list[Event]]) -> list[Nomination]:
-    """Return what the events alone tell: believed for a while, unless the node is there."""
+    """Return the nominations by events alone. They count for a while, unless the node exists."""
     if not by_claim:
         return []
     nodes = {node.name for node in unit.gang.cluster.room.nodes}
@@ -209,7 +209,7 @@ def _node(claim: NodeClaim) -> str:
 
 
 def _why(condition: Condition | None) -> str:
-    """Return what a condition says besides that it is not so far, after a colon."""
+    """Return the message of a condition after a colon. Empty if it only reports that the step is not done."""
     if condition is None or condition.reason in _EMPTY_REASONS:
         return ""
     return f": {shorten(condition.message or condition.reason)}"
@@ -222,7 +222,7 @@ def _at(condition: Condition) -> str:
 
 
 def _refusal(unit: Unit, name: str) -> str:
-    """Return what Karpenter said of a claim before it deleted it."""
+    """Return what Karpenter reported about a claim before it deleted the claim."""
     messages = [
         event
         for event in unit.events
@@ -258,7 +258,7 @@ class Provision:
 
 
 def provisions(unit: Unit) -> tuple[Provision, ...]:
-    """Return the requests that waiting pods consume, by name; nothing where none can be looked at."""
+    """Return the requests that waiting pods consume, by name. Empty if requests cannot be read."""
     requests = unit.gang.cluster.autoscaling.requests
     if requests is None:
         return ()
@@ -303,7 +303,7 @@ def _provision(unit: Unit, name: str, pods: int, request: ProvisioningRequest | 
 def _provisioned(
     unit: Unit, request: ProvisioningRequest, pods: int, condition: Condition
 ) -> Provision:
-    """Return what has come of a request that is provisioned: for a while its nodes may be starting."""
+    """Return the state of a provisioned request. Its nodes may be starting for a while."""
     name, ref = request.meta.ref.name, request.meta.ref
     since = condition.since.astimezone(UTC) if condition.since is not None else None
     when = f" at {since:%Y-%m-%d %H:%M} UTC" if since is not None else ""

@@ -29,28 +29,28 @@ def queue_missing(find: Find) -> UnitRule:
 
 
 def queue_stopped(find: Find) -> UnitRule:
-    """Return the rule for a queue that lets nothing in."""
+    """Return the rule for a queue that admits no gang."""
     return UnitRule(
         "queue-stopped", Stage.ADMISSION, "Queue stopped", 11, find, health=Health.BLOCKED
     )
 
 
 def exceeds_quota(find: Find) -> UnitRule:
-    """Return the rule for what asks for more than its queue may ever have."""
+    """Return the rule for a gang that requests more than its queue may ever have."""
     return UnitRule(
         "exceeds-quota", Stage.ADMISSION, "Exceeds the quota", 14, find, health=Health.BLOCKED
     )
 
 
 def waiting_for_quota(find: Find) -> UnitRule:
-    """Return the rule for what waits until others leave its queue."""
+    """Return the rule for a gang that waits until other gangs leave its queue."""
     return UnitRule(
         "waiting-for-quota", Stage.ADMISSION, "Waits for quota", 17, find, health=Health.WAITING
     )
 
 
 def no_room(find: Find, *, order: int = 80) -> UnitRule:
-    """Return the rule for members for which the scheduler finds no node; below 90 it goes before that of the stock one."""
+    """Return the rule for members without a node. An order below 90 comes before the rule of kube-scheduler."""
     return UnitRule(
         "unschedulable", Stage.PLACEMENT, "No room found", order, find, health=Health.WAITING
     )
@@ -62,10 +62,10 @@ _SHOWN = 3
 def gang_refusal(
     rule: UnitRule, unit: Unit, scheduler: str, cause: str, *, fits: int | None = None
 ) -> Finding | None:
-    """Return a finding while members that the gang needs have no room.
+    """Return a finding while members that the gang needs have no node.
 
-    `cause` is the scheduler's own text, as far as it is for people, empty where it does not tell; `fits` how many
-    members had room.
+    `scheduler` is its name in the sentence. `cause` is the scheduler's own text without its internals, or empty.
+    `fits` is the number of members that found nodes.
     """
     messages = scheduler_messages(unit, "Unschedulable")
     if not messages or not lacks_room(unit):
@@ -94,7 +94,7 @@ def gang_refusal(
 
 
 def _since(unit: Unit) -> datetime | None:
-    """Return since when members are refused: the condition of a pod keeps its time while it stays False."""
+    """Return since when members are refused. The condition of a pod keeps its time while it stays False."""
     times = [
         pod.scheduled.since
         for pod in unit.unplaced
@@ -104,7 +104,7 @@ def _since(unit: Unit) -> datetime | None:
 
 
 def queue_of(unit: Unit) -> Queue | None:
-    """Return the queue of the unit's group; None where it has none, or that is not known."""
+    """Return the queue of the unit's group. None without a queue, or if it is not known."""
     group = unit.group
     if group is None or not group.queue:
         return None
@@ -112,7 +112,7 @@ def queue_of(unit: Unit) -> Queue | None:
 
 
 def lacks_queue(unit: Unit, kind: str) -> bool:
-    """Whether the queue of the unit's group does not exist; `kind` as in `Gang.known_kinds`."""
+    """Return whether the queue of the unit's group does not exist. `kind` is as in `ClusterView.known_kinds`."""
     group = unit.group
     if group is None or not group.queue or kind not in unit.gang.cluster.known_kinds:
         return False

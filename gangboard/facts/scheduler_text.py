@@ -53,7 +53,7 @@ _EMPTY_TAILS = (
 
 @dataclass(frozen=True, slots=True)
 class SchedulerMessage:
-    """One text of the scheduler."""
+    """A text of the scheduler."""
 
     text: str
     """Cleaned, without a full stop."""
@@ -113,7 +113,7 @@ def is_rejection(reason: str) -> bool:
 
 
 def is_error(reason: str) -> bool:
-    """Whether the reason of a failed attempt tells of an error instead of a lack of room."""
+    """Return whether the reason of a failed attempt is an error instead of a lack of room."""
     return is_rejection(reason) and reason != NO_ROOM
 
 
@@ -123,15 +123,15 @@ def rejected_pods(unit: Unit) -> tuple[Pod, ...]:
 
 
 def has_rejected_pods(unit: Unit) -> bool:
-    """Whether there are any `rejected_pods`; the first that is found tells."""
+    """Return whether any pod is in `rejected_pods`. It stops at the first."""
     return any(is_rejection(unit.gang.failed_scheduling(pod)) for pod in unit.unplaced)
 
 
 def group_refusal(unit: Unit) -> Condition | None:
-    """Return the condition by which the scheduler refuses the group as it is now.
+    """Return the condition with which the scheduler refuses the group, if it is current.
 
-    It stays False with its old text while a gang is suspended (observed on 1.36.3). So it says
-    nothing when all pods that wait are younger and none of them has been tried.
+    It stays False with its old text while a gang is suspended (observed on 1.36.3). So it proves nothing if all waiting
+    pods are younger and untried.
     """
     placed = unit.group.placed if unit.group is not None else None
     if placed is None or not placed.is_false or not lacks_room(unit):
@@ -143,7 +143,7 @@ def group_refusal(unit: Unit) -> Condition | None:
 
 
 def scheduler_messages(unit: Unit, reason: str = NO_ROOM) -> tuple[SchedulerMessage, ...]:
-    """Return what is said with that reason of the pods that wait, and of their group."""
+    """Return the messages with that reason about waiting pods, and about their group."""
     return _messages(unit, lambda word: word == reason)
 
 
@@ -165,7 +165,7 @@ def _messages(unit: Unit, is_meant: Callable[[str], bool]) -> tuple[SchedulerMes
 
 
 def has_scheduler_messages(unit: Unit, reason: str) -> bool:
-    """Whether there are any `scheduler_messages`; the first that is found tells."""
+    """Return whether `scheduler_messages` has any. It stops at the first."""
     if any(unit.gang.failed_scheduling(pod) == reason for pod in unit.unplaced):
         return True
     condition = group_refusal(unit)
@@ -178,9 +178,9 @@ def _scheduler_message(condition: Condition, source: ObjectRef) -> SchedulerMess
 
 
 def best_scheduler_message(messages: tuple[SchedulerMessage, ...]) -> SchedulerMessage | None:
-    """Return the most specific text: `0/4 nodes are available: …` before any text of the group.
+    """Return the most specific message: `0/4 nodes are available: …` before any text of the group.
 
-    It is the one said of most pods when several are equally specific.
+    Of equally specific ones it is the message of most pods.
     """
     often = Counter(message.text for message in messages)
     ranked = sorted(
@@ -198,8 +198,8 @@ def best_scheduler_message(messages: tuple[SchedulerMessage, ...]) -> SchedulerM
 def node_reasons(text: str) -> tuple[tuple[str, int], ...]:
     """Return the reasons why nodes are not available, each with its number of nodes.
 
-    `text` is a cleaned one. A reason for which the pod was turned away before any node was looked
-    at (a claim that does not exist) has the number 0 and is the only one.
+    `text` is a cleaned text. A reason for which the scheduler looked at no node (a claim that does not exist) has the
+    number 0 and is alone.
     """
     match = _REASONS.search(text)
     if match is None:
@@ -228,16 +228,16 @@ most 10 s (`podMaxBackoffSeconds`); a busy scheduler and what passes between the
 
 
 def fits_now(unit: Unit) -> bool:
-    """Whether by arithmetic the members that wait for a node have room now."""
+    """Return whether by arithmetic the members that wait for a node fit now."""
     assessment = unit.placing.assessment if unit.placing is not None else None
     return assessment is not None and assessment.cause is PlacementCause.FITS
 
 
 def fits_since(unit: Unit) -> datetime | None:
-    """Return since when members that wait fit; None when by arithmetic they do not.
+    """Return since when the waiting members fit. None if by arithmetic they do not.
 
-    At the first sight of a unit nobody has seen the room become free: then they fit since they were
-    refused, as far as anybody knows.
+    When gangboard sees a unit first, it did not observe when the nodes became free. The members then count as fitting
+    since they were refused.
     """
     if not fits_now(unit):
         return None
@@ -248,9 +248,9 @@ def fits_since(unit: Unit) -> datetime | None:
 
 
 def retry_due(unit: Unit) -> datetime | None:
-    """Return until when a scheduler that refused members which fit now may still try them again.
+    """Return until when a scheduler may still retry refused members that fit now.
 
-    None when nobody refused them, they do not fit, it had its time, or has refused them since.
+    None if it did not refuse them, if they do not fit, if its time is over, or if it refused them since.
     """
     since = fits_since(unit)
     if since is None or since + RETRY_GRACE <= unit.now:
@@ -261,9 +261,9 @@ def retry_due(unit: Unit) -> datetime | None:
 
 
 def is_refused_since(unit: Unit) -> bool:
-    """Whether the scheduler was seen to refuse members since they fit.
+    """Return whether the scheduler was seen to refuse members since they fit.
 
-    Where it was not, it may have tried again all the same: what repeats itself is often not told.
+    It may have tried again unseen, because a repeated refusal often has no event.
     """
     since, last = fits_since(unit), _refused_at(unit)
     return since is not None and last is not None and last > since
@@ -274,15 +274,15 @@ def _refused_at(unit: Unit) -> datetime | None:
 
 
 def last_refusal(unit: Unit) -> datetime | None:
-    """Return when members were refused last, as far as it is known."""
+    """Return when members were refused last, as far as known."""
     return latest(_refusals(unit))
 
 
 def _refusals(unit: Unit) -> Iterator[datetime | None]:
-    """Yield when members were refused, as far as it is known.
+    """Yield the known times of refusals.
 
-    A condition keeps its time while it stays False and the event of a refusal that repeats itself is
-    rarely sent anew: the last attempt may be later, never earlier.
+    A condition keeps its time while it stays False, and a repeated refusal rarely has a new event. So the last
+    attempt can be later, never earlier.
     """
     yield from (pod.scheduled.since for pod in rejected_pods(unit) if pod.scheduled is not None)
     group = group_refusal(unit)

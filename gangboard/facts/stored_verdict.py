@@ -1,4 +1,4 @@
-"""Readings of a stored verdict: what the nodes lack for a waiting gang, and whether a gang is whole."""
+"""Readings of a stored verdict: the resource that a waiting gang lacks, and whether a gang is whole."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LONGEST = 200
 
 
 def bottleneck_of(rows: Iterable[FitRow]) -> str:
-    """Return `full/LABEL` or `none/LABEL` with the label of a `FitReason`, or nothing.
+    """Return `full/LABEL` or `none/LABEL` with the label of a `FitReason`, or an empty text.
 
-    Nothing where each shape by itself finds room for all of its pods: what the gang waits for is
-    not on the nodes then, or only all of it together is too much.
+    Empty if the pods of each shape fit by themselves. The gang then waits for something else than nodes, or only all
+    shapes together do not fit.
     """
     short = [row for row in rows if not row.why and row.fits_now < row.waiting]
     full = _most(reason for row in short for reason in row.saturated)
@@ -41,9 +41,9 @@ _BROKEN_STAGES = frozenset({Stage.FORMATION.value, Stage.PLACEMENT.value})
 
 
 def is_whole(stage: str, code: str) -> bool:
-    """Whether the room that a gang holds, if any, is put to use by a gang that got together.
+    """Return whether a gang uses the nodes that it holds, by the stage and code of its verdict.
 
-    A gang in formation or placement is not whole: its members that have a node wait for the others
-    there. One that starts, runs, or lost members after it ran is not counted as broken.
+    A gang in formation or placement does not: its members on nodes wait for the missing ones. A gang that starts,
+    runs, or lost members after it ran counts as whole.
     """
     return stage not in _BROKEN_STAGES and code not in _BROKEN_CODES

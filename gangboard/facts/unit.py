@@ -136,8 +136,8 @@ class Unit:
     def given_up(self) -> int:
         """The number of members that stay away because their index failed for good.
 
-        With `backoffLimitPerIndex` the Job goes on without such an index, and makes pods for others as
-        long as there are some (firstPendingIndexes in pkg/controller/job).
+        With `backoffLimitPerIndex` the Job goes on without such an index, and makes pods for other indexes as long as some
+        are left (firstPendingIndexes in pkg/controller/job).
         """
         return sum([_indexes_short(job) for job in self.active_jobs if job.failed_index_count])
 
@@ -173,12 +173,12 @@ class Unit:
 
     @cached_property
     def needed(self) -> int:
-        """The quorum, or without one all wanted pods."""
+        """The quorum, or all wanted pods without a quorum."""
         return self.quorum if self.quorum is not None else self.wanted
 
     @cached_property
     def other_scheduler(self) -> str:
-        """Name of the scheduler of members that wait, where it is another than that of Kubernetes; else empty."""
+        """Name of the scheduler of waiting members if it is not that of Kubernetes, or empty."""
         schedulers = (pod.scheduler_name for pod in self.unplaced if pod.other_scheduler)
         return next(schedulers, "")
 
@@ -199,29 +199,28 @@ _CORE = "scheduling.k8s.io"
 
 
 def ready_count(unit: Unit) -> int:
-    """Return the ready pods that count: of a gang group also those of other gangs in it."""
+    """Return the number of ready pods. In a gang group the pods of other gangs count, too."""
     foreign = sum(pod.is_ready for pod in unit.foreign_pods) if unit.quorum is not None else 0
     return len(unit.ready) + foreign
 
 
 def live_count(unit: Unit) -> int:
-    """Return how many members the scheduler counts for the group."""
+    """Return the number of members that the scheduler counts for the group."""
     return len(unit.live) + sum(pod.is_live for pod in unit.foreign_pods)
 
 
 def is_formed(unit: Unit) -> bool:
-    """Whether enough pods exist for the scheduler to try: the quorum, without one all."""
+    """Return whether enough pods exist for the scheduler to try: the quorum, or all without a quorum."""
     if unit.quorum is None:
         return unit.missing == 0
     return live_count(unit) >= unit.quorum
 
 
 def lacks_room(unit: Unit) -> bool:
-    """Whether members wait for a node that it needs: below the quorum, without one any member.
+    """Return whether members wait for a node that the unit needs: below the quorum, or any without a quorum.
 
-    At the quorum a gang is past placement, and what still waits is below its size. Members that
-    are done keep no gang running: when no other has a node, it is back at placement. A part with
-    quorum 0 is optional and needs no room.
+    At the quorum a gang is past placement, and waiting pods only keep it below its size. Succeeded members keep no gang
+    running: without any other member on a node it is back at placement. A part with quorum 0 is optional.
     """
     if not unit.unplaced:
         return False
@@ -232,7 +231,7 @@ def lacks_room(unit: Unit) -> bool:
 
 
 def runs_enough(unit: Unit) -> bool:
-    """Whether a gang has its quorum ready. False without a quorum: then only all is enough."""
+    """Return whether a gang has its quorum ready. False without a quorum."""
     if unit.quorum is None or (unit.quorum and not unit.ready):
         return False
     return ready_count(unit) + unit.succeeded >= unit.quorum
@@ -251,7 +250,7 @@ def failing_jobs(unit: Unit) -> tuple[Owner, ...]:
 
 
 def is_bad_ending(reason: str) -> bool:
-    """Whether the reason of an announced end (`FailureTarget`, …) is one of a failure."""
+    """Return whether the reason of an announced end (`FailureTarget`, …) is a failure."""
     return bool(reason) and reason not in GOOD_ENDINGS
 
 
@@ -275,25 +274,25 @@ def on_sick_nodes(unit: Unit) -> tuple[Pod, ...]:
 
 
 def is_paused(unit: Unit) -> bool:
-    """Whether all Jobs that could run have `parallelism: 0` and no pods are left of them."""
+    """Return whether all Jobs that could run have `parallelism: 0` and no pods exist."""
     jobs = unit.active_jobs
     return bool(jobs) and not unit.current and all(job.parallelism == 0 for job in jobs)
 
 
 def is_bare_group(unit: Unit) -> bool:
-    """Whether the group has no owner that makes its pods: it stands for the gang itself."""
+    """Return whether the group is the gang itself, without an owner that makes its pods."""
     return unit.group is not None and unit.group.meta.ref.uid == unit.owner.meta.ref.uid
 
 
 def is_empty_plan(unit: Unit) -> bool:
-    """Whether it is a Workload or CompositePodGroup without a PodGroup: it makes no pods itself."""
+    """Return whether it is a Workload or CompositePodGroup without a PodGroup. It makes no pods itself."""
     ref = unit.owner.meta.ref
     is_plan = ref.group == _CORE and ref.kind in ("Workload", "CompositePodGroup")
     return is_plan and unit.group is None and not unit.pods
 
 
 def asks_for_nothing(unit: Unit) -> bool:
-    """Whether it is scaled to zero: no pods wanted, none there, and nothing that has ended."""
+    """Return whether it is scaled to zero: no pods wanted or existing, and no Job ended."""
     nothing = unit.desired == 0 and not unit.current and not unit.missing_jobs
     if not nothing or is_bare_group(unit) or is_empty_plan(unit):
         return False

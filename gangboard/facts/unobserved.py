@@ -28,7 +28,7 @@ from gangboard.plugins.rule import GangRule
 def concerning(
     unobserved: Iterable[Unobserved], root: Linked, members: Iterable[Linked]
 ) -> tuple[Unobserved, ...]:
-    """Return what of this keeps anything from being said of the gang of `root`."""
+    """Return the unobserved resources without which the gang of `root` cannot be judged."""
     resources = tuple(unobserved)
     if not resources:
         return ()
@@ -73,7 +73,7 @@ def _is_concerned(kind: OwnerKind, root: Linked, objects: Iterable[Linked]) -> b
 
 
 def _leads_to(item: Linked, kind: OwnerKind, wanted: tuple[str, str]) -> bool:
-    """Whether an object is of the kind, is controlled by one, or names one by its label."""
+    """Return whether an object is of the kind, is controlled by such an object, or names one by its label."""
     ref, controller = item.meta.ref, item.meta.controller
     if wanted in (
         (ref.group, ref.kind),
@@ -86,7 +86,8 @@ def _leads_to(item: Linked, kind: OwnerKind, wanted: tuple[str, str]) -> bool:
 def found_elsewhere(rule: GangRule, gang: Gang) -> Finding | None:
     """Return the finding of `rule` if the owner runs in another cluster and has no Jobs or pods here.
 
-    Any other controller that `spec.managedBy` names may run here, so the missing pods are the news then.
+    The owner names the dispatcher of an admission system (`spec.managedBy`), which switches its controller off and can
+    copy the status of the run. Any other controller may run here, so missing pods are a finding of their own then.
     """
     owner = gang.owner
     if owner.suspended or owner.finish is not None or not owner.managed_by:
