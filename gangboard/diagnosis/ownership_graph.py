@@ -181,11 +181,13 @@ class OwnershipGraph:
         return self.gangs_of(uid) or self.gangs_of_any(one_of_each.values())
 
     def makers(self, uids: Iterable[str]) -> tuple[str, ...]:
-        """Return the sorted uids of the controllers in no gang, of those of these pods that name a group or an owner."""
+        """Return the sorted uids of controllers in no gang, of these pods if they name a group or an owner."""
         links = self._links
         pods = (links.pods[uid] for uid in uids if uid in links.pods)
-        uids = {pod.controller for pod in pods if (pod.group or pod.adopter) and pod.controller}
-        return tuple(sorted(uid for uid in uids if self.root_of(uid) is None))
+        controllers = {
+            pod.controller for pod in pods if (pod.group or pod.adopter) and pod.controller
+        }
+        return tuple(sorted(uid for uid in controllers if self.root_of(uid) is None))
 
     def owners_to_read(self) -> frozenset[str]:
         """Return the resources of `registry.read_on_demand` that a gang needs now."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gangboard.decode.node_claims import NODE_CLAIM
-from gangboard.facts import node_claim_nominations as nominations
+from gangboard.facts import provisioning as nominations
 from gangboard.polling import poll
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.store.gangs import unpack_detail
