@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
+from gangboard.diagnosis.group_tree import GroupTree, climb
 from gangboard.diagnosis.link_index import LinkIndex
 from gangboard.diagnosis.object_links import GroupKey, GroupLink, PodLink
-from gangboard.facts.groups import COMPOSITE, WORKLOAD
+from gangboard.facts.groups import WORKLOAD
 
 _PLACEHOLDERS = 20
 """Limit of placeholders per gang whose reason to wait is read."""
@@ -20,8 +21,9 @@ _PLACEHOLDERS = 20
 class GangResolver:
     """The gangs of one cluster, by the links of its objects."""
 
-    def __init__(self, links: LinkIndex) -> None:
+    def __init__(self, links: LinkIndex, tree: GroupTree) -> None:
         self._links = links
+        self._tree = tree
         self._tops: dict[str, str] = {}
         """Cache of `top` by owner. Any change of an owner invalidates it."""
         self._tops_version = 0
@@ -47,9 +49,9 @@ class GangResolver:
             root = self.root_of(uid)
             return {root} if root else set()
         gangs: set[str] = set()
-        for group in (uid, *self._groups_naming(uid)):
+        for group in (uid, *self._tree.groups_naming(uid)):
             gangs.update(self._homes(group))
-            for key in self._keys_below(group):
+            for key in self._tree.keys_below(group):
                 gangs |= self._owned_by(key)[0] | self._templated_by(key)
         return gangs
 
@@ -90,7 +92,7 @@ class GangResolver:
         keys = {
             key
             for uid in members
-            if (key := self._key_of(uid)) and (key[0] != WORKLOAD or uid == root)
+            if (key := self._tree.key_of(uid)) and (key[0] != WORKLOAD or uid == root)
         }
         keys |= {key for key in self._named_by(members) if links.object_of(key) is not None}
         pods = {pod for key in keys for pod in links.pods_naming[key]}
@@ -153,7 +155,7 @@ class GangResolver:
             self._tops_version, self._tops = self._links.owners_version, {}
         top = self._tops.get(uid)
         if top is None:
-            top = self._tops[uid] = _climb(uid, self._owner_above)[-1]
+            top = self._tops[uid] = climb(uid, self._owner_above)[-1]
         return top
 
     def _owner_above(self, uid: str) -> str | None:
@@ -232,14 +234,14 @@ class GangResolver:
             owner = self._owner_of(link)
             if owner is not None:
                 return (owner,)
-            groups = tuple(self._groups_naming(uid))
+            groups = tuple(self._tree.groups_naming(uid))
             homes = {home for group in groups for home in self._homes(group)}
             homes |= self._homes_by_pods(uid)  # 1.35
             if homes or groups:
                 return self._in_order(homes)
-            above = self.chain(uid)[-1]
+            above = self._tree.chain(uid)[-1]
             return self._homes(above) if above != uid else (uid,)
-        chain = self.chain(uid)
+        chain = self._tree.chain(uid)
         for group in chain:
             owner = self._owner_of(self._links.groups[group])
             if owner is not None:
@@ -250,7 +252,7 @@ class GangResolver:
 
     def _has_only_occupants(self, top: str) -> bool:
         """Return whether only occupants name a tree of groups, and no group of it keeps them together."""
-        links, keys = self._links, tuple(self._keys_below(top))
+        links, keys = self._links, tuple(self._tree.keys_below(top))
         refs = [ref for key in keys for ref in links.owner_refs_naming(key)]
         return (
             bool(refs)
@@ -263,7 +265,7 @@ class GangResolver:
         owned: set[str] = set()
         templated: set[str] = set()
         has_bare = False
-        for key in self._keys_below(top):
+        for key in self._tree.keys_below(top):
             roots, bare = self._owned_by(key)
             owned |= roots
             has_bare = has_bare or bare
@@ -293,68 +295,11 @@ class GangResolver:
                     root = self._root_without_group(uid, pod)
                     if root != uid or pod.occupant_of is None:
                         return root
-            above = (*self.owning_groups(group), self.workload_of(group))
+            above = (*self._tree.owning_groups(group), self._tree.workload_of(group))
             new = dict.fromkeys(links.groups[uid] for uid in above if uid is not None)
             waiting += [parent for parent in new if parent not in seen]
             seen.update(new)
         return None
-
-    def owning_groups(self, link: GroupLink) -> Iterator[str]:
-        """Yield the groups that its references name as owners. A Workload is a plan, not an owner."""
-        groups = self._links.groups
-        return (
-            uid
-            for uid in link.owners
-            if uid in groups
-            and groups[uid].kind != WORKLOAD
-            and _share_namespace(groups[uid], link)
-        )
-
-    def chain(self, uid: str) -> list[str]:
-        """Return a group and the groups above it, up to the topmost known one.
-
-        Above a group is the CompositePodGroup that it names as its parent, else a group that owns it.
-        """
-        links = self._links
-
-        def above(group: str) -> str | None:
-            link = links.groups[group]
-            parent = self.parent_of(link)
-            return parent if parent is not None else next(self.owning_groups(link), None)
-
-        return _climb(uid, above)
-
-    def below(self, uid: str) -> list[str]:
-        """Return a group and all groups below it, with Workloads."""
-        links = self._links
-        groups = {uid: None}
-        for group in (waiting := [uid]):
-            name = links.groups[group].name
-            if name[1] == WORKLOAD:
-                continue
-            is_parent = name[1] == COMPOSITE and links.named(name) == group
-            under = set(links.children_of[name]) if is_parent else set()
-            for child in links.groups_under[group]:
-                if _share_namespace(links.groups[child], links.groups[group]):
-                    under.add(child)
-            new = [child for child in under if child not in groups]
-            groups.update(dict.fromkeys(new))
-            waiting.extend(new)
-        return list(groups)
-
-    def _keys_below(self, uid: str) -> Iterator[GroupKey]:
-        """Yield the keys that pods can name, of a group and of those below it."""
-        for group in self.below(uid):
-            key = self._key_of(group)
-            if key is not None:
-                yield key
-
-    def _key_of(self, uid: str) -> GroupKey | None:
-        """Return the key by which pods name this object. None if they cannot, or if they name a newer namesake."""
-        link = self._links.groups.get(uid)
-        if link is None or link.key is None or self._links.named(link.name) != uid:
-            return None
-        return link.key
 
     def _owned_by(self, key: GroupKey) -> tuple[set[str], bool]:
         """Return the gangs of the owned pods that name a group, and whether bare pods name it, too."""
@@ -371,16 +316,9 @@ class GangResolver:
     def _templated_by(self, key: GroupKey) -> set[str]:
         return self._gangs_above(self._links.templates_naming[key])
 
-    def _groups_naming(self, uid: str) -> Iterable[str]:
-        """Return the groups that name a Workload, and none for other objects."""
-        link = self._links.groups[uid]
-        if link.kind != WORKLOAD or link.is_named or self._links.named(link.name) != uid:
-            return ()
-        return self._links.groups_of[link.name]
-
     def _bare_pods(self, group: str, root: str) -> set[str]:
         """Return the pods that belong to a gang only because they name this group."""
-        key = self._key_of(group)
+        key = self._tree.key_of(group)
         if key is None or self._home(group) != root or not self._owned_by(key)[1]:
             return set()
         return {pod for pod in self._links.pods_naming[key] if self.root_of(pod) == root}
@@ -396,7 +334,7 @@ class GangResolver:
             if root not in self.gangs_of(uid):
                 continue
             groups.add(uid)
-            new = self._neighbours(uid) - seen
+            new = self._tree.neighbours(uid) - seen
             seen |= new
             waiting.extend(new)
         return groups
@@ -413,25 +351,6 @@ class GangResolver:
         groups = (links.object_of(key) for key in keys)
         return uids.union(group for group in groups if group is not None)
 
-    def _neighbours(self, uid: str) -> set[str]:
-        links = self._links
-        link = links.groups[uid]
-        uids = {*self.below(uid), *self._groups_naming(uid), *self.chain(uid)}
-        uids |= links.children_of[link.name]
-        workload = self.workload_of(link)
-        return uids | {workload} if workload is not None else uids
-
-    def workload_of(self, link: GroupLink) -> str | None:
-        """Return the known Workload that a group names, or None."""
-        if not link.workload or link.kind == WORKLOAD:
-            return None
-        uid = self._links.named(link.sibling(WORKLOAD, link.workload))
-        return uid if uid is not None and not self._links.groups[uid].is_named else None
-
-    def parent_of(self, link: GroupLink) -> str | None:
-        """Return the known CompositePodGroup that a group names as its parent, or None."""
-        return self._links.named(link.sibling(COMPOSITE, link.parent)) if link.parent else None
-
     def _in_order(self, roots: set[str]) -> tuple[str, ...]:
         """Return roots by name. The first does not depend on the order of changes."""
         return tuple(sorted(roots, key=lambda uid: (self._name_of(uid), uid)))
@@ -439,22 +358,3 @@ class GangResolver:
     def _name_of(self, uid: str) -> str:
         link = self._links.owners.get(uid) or self._links.groups.get(uid)
         return link.name[3] if link is not None else ""
-
-
-def _share_namespace(group: GroupLink, other: GroupLink) -> bool:
-    return group.name[2] == other.name[2]
-
-
-def _climb(start: str, above: Callable[[str], str | None]) -> list[str]:
-    """Return the path from an object up to the topmost known one.
-
-    References can form a ring. The path then ends at the least uid of the ring, which is the same top for all
-    objects in it.
-    """
-    path = [start]
-    while (parent := above(path[-1])) is not None:
-        if parent in path:
-            top = min(path[path.index(parent) :])
-            return path[: path.index(top) + 1]
-        path.append(parent)
-    return path

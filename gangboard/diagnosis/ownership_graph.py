@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gangboard.diagnosis.gang_resolver import GangResolver
+from gangboard.diagnosis.group_tree import GroupTree
 from gangboard.diagnosis.link_index import LinkIndex
 from gangboard.diagnosis.object_links import (
     AttachmentLink,
@@ -53,7 +54,8 @@ class OwnershipGraph:
 
     def __init__(self) -> None:
         self._links = LinkIndex()
-        self._resolver = GangResolver(self._links)
+        self._tree = GroupTree(self._links)
+        self._resolver = GangResolver(self._links, self._tree)
 
     def put(self, model: Linked | Node | Event) -> set[str]:
         """Store the state of an object, and return the roots of the affected gangs.
@@ -257,19 +259,19 @@ class OwnershipGraph:
         return gangs.union(*(resolver.gangs_of(group) for group in groups))
 
     def _around_group(self, uid: str, link: GroupLink) -> set[str]:
-        links, resolver = self._links, self._resolver
+        links, resolver, tree = self._links, self._resolver, self._tree
         same = links.namesakes[link.name]
         groups = {uid, *same, *links.children_of[link.name], *links.groups_of[link.name]}
         for group_link in (link, *(links.groups[other] for other in same)):
-            parent = resolver.parent_of(group_link)
-            for above in (parent, *resolver.owning_groups(group_link)):
+            parent = tree.parent_of(group_link)
+            for above in (parent, *tree.owning_groups(group_link)):
                 if above is not None:
-                    groups.update(resolver.chain(above))
-            workload = resolver.workload_of(group_link)
+                    groups.update(tree.chain(above))
+            workload = tree.workload_of(group_link)
             if workload is not None:
                 groups.add(workload)
         for child in links.groups_under[uid]:
-            for group in resolver.below(child):
+            for group in tree.below(child):
                 groups.update((group, *links.groups_of[links.groups[group].name]))
         gangs: set[str] = set()
         gangs = gangs.union(*(resolver.gangs_of(group) for group in groups))
@@ -289,7 +291,7 @@ class OwnershipGraph:
         if group is None:
             return set()
         return self._resolver.gangs_of(group).union(
-            *(self._resolver.gangs_of(parent) for parent in self._resolver.chain(group)[1:])
+            *(self._resolver.gangs_of(parent) for parent in self._tree.chain(group)[1:])
         )
 
 
