@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gangboard.diagnosis.findings import (
-    UnitFinding,
-    findings_of_jobs,
-    first_findings,
-    ranked_findings,
-)
+from gangboard.diagnosis.findings import GangFindings, UnitFinding, gang_findings
 from gangboard.diagnosis.gang_mode import gang_mode_of, group_domains
 from gangboard.diagnosis.gang_units import units_of
 from gangboard.diagnosis.job_states import job_states
@@ -54,7 +49,8 @@ class _Judged:
     by_unit: Mapping[str, Finding] = field(default_factory=dict)
     """The finding about each unit by itself, by the unit's name."""
     additional: Sequence[Finding] = ()
-    merged: tuple[Unit, ...] = ()
+    fit_units: Sequence[Unit] = ()
+    """The units of the node-fit table."""
 
 
 def assess(gang: Gang, *, arithmetic: Arithmetic = placing_of) -> Verdict:
@@ -71,11 +67,11 @@ def assess(gang: Gang, *, arithmetic: Arithmetic = placing_of) -> Verdict:
     units = units_of(gang)
     of_gang = first_finding(reasons.gang_rules(), gang, crashes)
     if of_gang is not None:
-        judged = _Judged(units, [UnitFinding(of_gang)])
+        judged = _Judged(units, [UnitFinding(of_gang)], fit_units=units)
     else:
         judged = _judge_units(gang, units, arithmetic, crashes)
     unit_findings = [*judged.findings, *map(UnitFinding, crashes)]
-    findings = ranked_findings(gang, unit_findings, judged.additional, len(judged.units))
+    findings = gang_findings(gang, unit_findings, judged.by_unit, judged.additional)
     return _verdict(gang, judged, findings)
 
 
@@ -103,22 +99,22 @@ def _judge_units(
         findings=findings,
         by_unit={unit.name: of_unit.finding for unit, of_unit in zip(placed, own, strict=True)},
         additional=additional,
-        merged=together if workers is None else (*together, workers),
+        fit_units=fit_table_units(placed, together if workers is None else (*together, workers)),
     )
 
 
-def _verdict(gang: Gang, judged: _Judged, findings: tuple[Finding, ...]) -> Verdict:
+def _verdict(gang: Gang, judged: _Judged, findings: GangFindings) -> Verdict:
     """Return the verdict with what pages show besides the findings."""
-    units, shown = judged.units, first_findings(findings)
-    dues = (*(finding.recheck_at for finding in findings), *map(retry_due, units))
+    units = judged.units
+    dues = (*(finding.recheck_at for finding in findings.every), *map(retry_due, units))
     restarts, max_restarts = restarts_of(gang.owner)
     return Verdict(
-        finding=shown[0],
-        findings=shown,
+        finding=findings.shown[0],
+        findings=findings.shown,
         members=count_members(gang, units),
         requests=request_texts(gang),
-        jobs=job_states(gang, units, findings_of_jobs(judged.by_unit, findings, shown)),
         pods=member_states(gang),
+        jobs=job_states(gang, units, findings.of_jobs),
         groups=tuple(dict.fromkeys(group.meta.ref for group in (*gang.workloads, *gang.groups))),
         recheck_at=min((due for due in dues if due is not None), default=None),
         memory=remember(gang, units),
@@ -126,7 +122,7 @@ def _verdict(gang: Gang, judged: _Judged, findings: tuple[Finding, ...]) -> Verd
         priority_value=priority_value_of(gang),
         restarts=restarts,
         max_restarts=max_restarts,
-        fit=tuple(row for unit in fit_table_units(units, judged.merged) for row in fit_rows(unit)),
+        fit=tuple(row for unit in judged.fit_units for row in fit_rows(unit)),
         gang_mode=gang_mode_of(gang, units),
         domains=group_domains(gang),
     )

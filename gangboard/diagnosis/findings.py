@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
+from typing import NamedTuple
 
 from gangboard.diagnosis.members import weight
 from gangboard.domain.health import Health, Stage
@@ -58,13 +59,35 @@ class UnitFinding:
     """Why a lost member does not come back. They follow the finding and are not ranked themselves."""
 
 
-def ranked_findings(
-    gang: Gang, unit_findings: Sequence[UnitFinding], additional: Sequence[Finding], units: int
-) -> tuple[Finding, ...]:
+class GangFindings(NamedTuple):
+    """The findings of a gang in order."""
+
+    every: tuple[Finding, ...]
+    shown: tuple[Finding, ...]
+    """Those that fit into a row, and one with the number of the rest."""
+    of_jobs: Mapping[str, Finding]
+    """The findings for the rows of Jobs, by unit."""
+
+
+def gang_findings(
+    gang: Gang,
+    unit_findings: Sequence[UnitFinding],
+    by_unit: Mapping[str, Finding],
+    additional: Sequence[Finding],
+) -> GangFindings:
     """Return the findings of a gang, the worst unit's first and additional ones last, each once.
 
-    `units` is the number of all units.
+    `by_unit` has the finding about each unit by itself, before units were merged.
     """
+    every = _ranked_findings(gang, unit_findings, additional, len(by_unit))
+    shown = first_findings(every)
+    return GangFindings(every, shown, findings_of_jobs(by_unit, every, shown))
+
+
+def _ranked_findings(
+    gang: Gang, unit_findings: Sequence[UnitFinding], additional: Sequence[Finding], units: int
+) -> tuple[Finding, ...]:
+    """Return all findings in order, each once. `units` is the number of units with a finding."""
     ranked = sorted(_with_running_joined(gang, unit_findings, units), key=_rank)
     explained = [
         finding

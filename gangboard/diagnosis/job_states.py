@@ -19,9 +19,8 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, label, natural
 from gangboard.domain.verdict import Finding, JobState, Scheduling
-from gangboard.facts.attempts import standing
 from gangboard.facts.gang import Gang
-from gangboard.facts.groups import CORE, request_for, takes_pods
+from gangboard.facts.groups import CORE, takes_pods
 from gangboard.facts.job_holds import is_held
 from gangboard.facts.unit import Unit
 
@@ -81,7 +80,7 @@ def _job_state(
         held=is_held(job, hold),
         finished=job.finish.outcome.value if job.finish is not None else "",
         desired=job.desired,
-        created=len(standing(pods, (job,))),
+        created=len([pod for pod in pods if pod.meta.ref.uid in gang.standing_pods]),
         ready=len([pod for pod in pods if pod.meta.ref.uid in gang.ready_pods]),
         nodes=tuple(sorted(nodes, key=natural)),
         restarts=gang.owner.job_restarts.get(job.meta.ref.name, 0) or job.retries,
@@ -263,7 +262,7 @@ def _without_named_group(gang: Gang, pods: Sequence[Pod], template: str) -> tupl
 
 def _requester(gang: Gang, job: Owner) -> str:
     """Return the label of the object whose spec requests a gang, or empty."""
-    requested = request_for(gang.owner, job)
+    requested = gang.gang_request_for(job)
     if requested is None:
         return ""
     request, owner = requested

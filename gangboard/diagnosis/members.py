@@ -14,8 +14,9 @@ from gangboard.domain.pod import Container, Pod
 from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.verdict import NOT_STARTING, Members, MemberState, UnitMemory
-from gangboard.facts.attempts import attempt_start, standing
+from gangboard.facts.attempts import attempt_start
 from gangboard.facts.gang import Gang
+from gangboard.facts.jobs import standing
 from gangboard.facts.preemption import last_preemption
 from gangboard.facts.scheduler_text import fits_since
 from gangboard.facts.unit import Unit, ready_count
@@ -185,7 +186,6 @@ def _is_fresh(memory: UnitMemory, gang: Gang) -> bool:
 def member_states(gang: Gang) -> tuple[MemberState, ...]:
     """Return the state of each pod of the gang, in its order."""
     jobs = {job.meta.ref.uid: job.meta.ref.name for job in gang.jobs}
-    current = {pod.meta.ref.uid for pod in standing(gang.pods, gang.jobs)}
     ref = gang.owner.meta.ref
     kind = registry.owner_kind(ref.group, ref.kind)
     role_of = kind.role_of if kind and kind.overrides("role_of") else None
@@ -208,7 +208,7 @@ def member_states(gang: Gang) -> tuple[MemberState, ...]:
                 job=jobs.get(meta.controller.uid, "") if meta.controller is not None else "",
                 node=pod.node,
                 state=state,
-                label=label if meta.ref.uid in current else f"{label}, replaced",
+                label=label if meta.ref.uid in gang.standing_pods else f"{label}, replaced",
                 reason=reason,
                 group=pod.group_name,
                 part=role_of(pod) if role_of is not None else "",

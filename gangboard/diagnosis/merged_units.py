@@ -65,8 +65,7 @@ def merge_waiting_workers(
     merged = merge_units(gang, _workers(unit_findings, waiting))
     if _number_of_kinds(merged.unplaced) > MOST_KINDS:
         return unit_findings, None
-    merged = with_placing(merged, arithmetic, crashes)
-    finding = _finding_of_merged(merged, rules, crashes)
+    merged, finding = _judge_merged(merged, rules, arithmetic, crashes)
     if finding is None:
         return unit_findings, None
     finding = replace(finding, unit="")
@@ -97,8 +96,7 @@ def merge_units_placed_together(
         merged = _merge_waiting(gang, name, units)
         if merged is None:
             continue
-        merged = with_placing(merged, arithmetic, crashes)
-        finding = _finding_of_merged(merged, rules, crashes)
+        merged, finding = _judge_merged(merged, rules, arithmetic, crashes)
         if finding is None:
             continue
         unit_names = {unit.name for unit in units}
@@ -150,14 +148,18 @@ def _number_of_kinds(pods: Sequence[Pod]) -> int:
     return len({(frozenset(pod.requests.items()), pod.needs) for pod in pods})
 
 
-def _finding_of_merged(
-    merged: Unit, rules: Sequence[UnitRule], crashes: list[Finding]
-) -> Finding | None:
-    """Return the finding about a merged unit; None without proof that its members do not all fit now."""
+def _judge_merged(
+    merged: Unit, rules: Sequence[UnitRule], arithmetic: Arithmetic, crashes: list[Finding]
+) -> tuple[Unit, Finding | None]:
+    """Return a merged unit with its placement result, and the finding about it.
+
+    The finding is None without proof that its members do not all fit now.
+    """
+    merged = with_placing(merged, arithmetic, crashes)
     assessment = merged.placing.assessment if merged.placing is not None else None
     if assessment is None or assessment.cause in _UNDECIDED:
-        return None
-    return first_finding(rules, merged, crashes)
+        return merged, None
+    return merged, first_finding(rules, merged, crashes)
 
 
 def _separate(

@@ -5,23 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
-from gangboard.domain.pod import Pod
-from gangboard.facts.unit import (
-    Unit,
-    on_sick_nodes,
-    ready_count,
-)
+from gangboard.facts.unit import Unit, on_sick_nodes, ready_count
 from gangboard.plugins import registry
 
-INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
-"""On pods of an Indexed Job, since Kubernetes 1.28; with older ones pods count as NonIndexed."""
-
-_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+# API servers, kubelets and gangboard have clocks of their own.
+_SKEW = timedelta(seconds=60)
 
 
 def current_uids(root: Owner, owners: Iterable[Owner]) -> frozenset[str]:
@@ -90,56 +83,6 @@ def _completed(owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blu
         if replace(blueprint.meta.ref, uid="") in owner.blueprints
     ]
     return kind.complete(owner, children, known)
-
-
-def standing(pods: Iterable[Pod], jobs: Collection[Owner]) -> tuple[Pod, ...]:
-    """Return the pods that stand for a member now, at most one for each member.
-
-    A Job makes a new pod for each failed or deleted one, and the old pod exists for a while. The old pod stands for the
-    member until the new one exists. In an Indexed Job the completion index tells which pods are for the same member. In
-    another Job old pods fill up the size that new pods leave. Pods without a Job are never replaced.
-    """
-    by_uid = {job.meta.ref.uid: job for job in jobs}
-    slots: dict[str, list[Pod]] = defaultdict(list)
-    current: list[Pod] = []
-    for pod in pods:
-        uid = pod.meta.controller.uid if pod.meta.controller is not None else ""
-        if uid in by_uid:
-            slots[uid].append(pod)
-        else:
-            current.append(pod)
-    for uid, of_job in slots.items():
-        current.extend(_standing_of_job(by_uid[uid], of_job))
-    return tuple(current)
-
-
-def _standing_of_job(job: Owner, pods: list[Pod]) -> list[Pod]:
-    by_index: dict[str, list[Pod]] = defaultdict(list)
-    for pod in pods:
-        by_index[pod.labels.get(INDEX_LABEL, "")].append(pod)
-    loose = by_index.pop("", [])
-    stays = [same[0] if len(same) == 1 else max(same, key=_claim) for same in by_index.values()]
-    ranked = sorted(loose, key=_claim, reverse=True)
-    firm = sum(map(_is_firm, ranked))
-    return stays + ranked[: max(firm, job.desired - len(by_index))]
-
-
-def _claim(pod: Pod) -> tuple[bool, bool, datetime, str]:
-    """Return the sort key of the pods for one member. The greatest stands for it."""
-    created = pod.meta.created_at or _LONG_AGO
-    return _is_firm(pod), pod.phase != "Failed", created, pod.meta.ref.uid
-
-
-def _is_firm(pod: Pod) -> bool:
-    """Return whether no other pod is made in its place: it neither failed nor is it being deleted.
-
-    A pod that has succeeded counts as succeeded while it is being deleted.
-    """
-    return pod.phase == "Succeeded" or (pod.phase != "Failed" and not pod.is_terminating)
-
-
-# API servers, kubelets and gangboard have clocks of their own.
-_SKEW = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from gangboard.domain.event import Event, NotMade
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller, ObjectRef
-from gangboard.domain.owner import Owner, Role, SuspendChange
+from gangboard.domain.owner import GangRequest, Owner, Role, SuspendChange
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import UnusableClaims
 from gangboard.domain.queue import QueueEntry
@@ -24,7 +24,15 @@ from gangboard.domain.text import label, names
 from gangboard.domain.traits import NO_TRAITS, KindTraits, QueueTraits
 from gangboard.domain.verdict import UnitMemory
 from gangboard.facts.cluster_view import NO_VIEW, ClusterView, Unobserved
-from gangboard.facts.jobs import JobKey, age_of_hold, asks_for_pods, hold_key, job_key, seats_of
+from gangboard.facts.jobs import (
+    JobKey,
+    age_of_hold,
+    asks_for_pods,
+    hold_key,
+    job_key,
+    seats_of,
+    standing,
+)
 
 Linked = Owner | Pod | Group | Hold | QueueEntry
 """An object that can be part of a gang."""
@@ -195,6 +203,20 @@ class Gang:
                 roles[name].append(role)
         return {name: tuple(waiting) for name, waiting in roles.items()}
 
+    def gang_request_for(self, job: Owner) -> tuple[GangRequest, Owner] | None:
+        """Return the gang request for the pods of a Job, and the object that makes it: the Job or its owner.
+
+        None without a request. If the owner has requests by role, only the one for the role of this Job counts.
+        """
+        if job.gang_request is not None:
+            return job.gang_request, job
+        owner = self.owner
+        by_role = [role for role in owner.roles if role.gang_request is not None]
+        if by_role:
+            own = next((role.gang_request for role in by_role if role.name == job.role_name), None)
+            return None if own is None else (own, owner)
+        return None if owner.gang_request is None else (owner.gang_request, owner)
+
     # Groups
 
     @property
@@ -255,6 +277,11 @@ class Gang:
     def ready_pods(self) -> frozenset[str]:
         """uids of the pods that run and are ready."""
         return frozenset([pod.meta.ref.uid for pod in self.pods if pod.is_ready])
+
+    @cached_property
+    def standing_pods(self) -> frozenset[str]:
+        """uids of the pods that stand for a member now (`jobs.standing`)."""
+        return frozenset([pod.meta.ref.uid for pod in standing(self.pods, self.jobs)])
 
     @property
     def ready(self) -> int:

@@ -1,4 +1,4 @@
-"""Groups of a gang: requests for them, missing ones, and those of Kubernetes 1.35.
+"""Groups of a gang: missing ones, and those of Kubernetes 1.35.
 
 On 1.35 a group is an entry of a Workload and has no object of its own. A pod names a Workload, one of its
 `podGroups` and perhaps a replica key (`spec.workloadRef`). Pods with the same three values are one group, with the
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from gangboard.domain.group import Group, GroupTemplate, WorkloadEntry, read_entry
-from gangboard.domain.owner import GangRequest, Owner
+from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.facts.unit import Unit
 from gangboard.plugins import registry
@@ -107,26 +107,6 @@ def _group(workload: Group | None, entry: WorkloadEntry) -> Group | None:
         template_name=entry.pod_group,
         entry=entry,
     )
-
-
-def request_for(owner: Owner, job: Owner) -> tuple[GangRequest, Owner] | None:
-    """Return the gang request for the pods of a Job, and the object that makes it: the Job or its owner.
-
-    None without a request. If the owner has requests by role, only the one for the role of this Job counts.
-    """
-    if job.gang_request is not None:
-        return job.gang_request, job
-    by_role = [role for role in owner.roles if role.gang_request is not None]
-    if by_role:
-        own = next((role.gang_request for role in by_role if role.name == job.role_name), None)
-        return None if own is None else (own, owner)
-    return None if owner.gang_request is None else (owner.gang_request, owner)
-
-
-def asks_for_gang(owner: Owner, job: Owner) -> Owner | None:
-    """Return the object that requests a gang for the pods of the Job, or None."""
-    requested = request_for(owner, job)
-    return requested[1] if requested is not None and requested[0].policy == "gang" else None
 
 
 def waiting_for_missing_group(unit: Unit) -> tuple[Pod, ...]:

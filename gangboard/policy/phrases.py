@@ -25,7 +25,7 @@ class WaitReason:
 
 def wait_of(gang: Gang, job: Owner) -> WaitReason | None:
     """Return why a child Job may not run now, because of its owner or of a queue of its own."""
-    of_gang, own = _wait_of_gang(gang), gang.queue_statuses[job.meta.ref.uid]
+    of_gang, own = wait_of_gang(gang), gang.queue_statuses[job.meta.ref.uid]
     if of_gang is not None or own.may_run or not job.suspended:
         return of_gang
     name = label(job.meta.ref)
@@ -38,7 +38,7 @@ def wait_of(gang: Gang, job: Owner) -> WaitReason | None:
     return WaitReason(f"{gang.queue_system} has not admitted {name}", "it is admitted")
 
 
-def _wait_of_gang(gang: Gang) -> WaitReason | None:
+def wait_of_gang(gang: Gang) -> WaitReason | None:
     """Return why no child Job may run now."""
     until = f"the {gang.owner.meta.ref.kind} does"
     if gang.queue.standing is QueueStanding.NOT_KNOWN:
