@@ -262,7 +262,7 @@ def _without_named_group(gang: Gang, pods: Sequence[Pod], template: str) -> tupl
 
 def _requester(gang: Gang, job: Owner) -> str:
     """Return the label of the object whose spec requests a gang, or empty."""
-    requested = gang.gang_request_for(job)
+    requested = gang.gang_requests.get(job.meta.ref.uid)
     if requested is None:
         return ""
     request, owner = requested

@@ -203,19 +203,25 @@ class Gang:
                 roles[name].append(role)
         return {name: tuple(waiting) for name, waiting in roles.items()}
 
-    def gang_request_for(self, job: Owner) -> tuple[GangRequest, Owner] | None:
-        """Return the gang request for the pods of a Job, and the object that makes it: the Job or its owner.
+    @cached_property
+    def gang_requests(self) -> Mapping[str, tuple[GangRequest, Owner]]:
+        """uid of a Job → the gang request for its pods, and the object that makes it: the Job or the owner.
 
-        None without a request. If the owner has requests by role, only the one for the role of this Job counts.
+        If the owner has requests by role, only the one for the Job's role counts.
         """
-        if job.gang_request is not None:
-            return job.gang_request, job
-        owner = self.owner
-        by_role = [role for role in owner.roles if role.gang_request is not None]
-        if by_role:
-            own = next((role.gang_request for role in by_role if role.name == job.role_name), None)
-            return None if own is None else (own, owner)
-        return None if owner.gang_request is None else (owner.gang_request, owner)
+        of_roles = {
+            role.name: role.gang_request
+            for role in reversed(self.owner.roles)
+            if role.gang_request is not None
+        }
+        requests: dict[str, tuple[GangRequest, Owner]] = {}
+        for job in self.jobs:
+            of_owner = of_roles.get(job.role_name) if of_roles else self.owner.gang_request
+            if job.gang_request is not None:
+                requests[job.meta.ref.uid] = job.gang_request, job
+            elif of_owner is not None:
+                requests[job.meta.ref.uid] = of_owner, self.owner
+        return requests
 
     # Groups
 

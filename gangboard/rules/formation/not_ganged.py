@@ -160,7 +160,7 @@ def _is_placed(pod: Pod, request: GangRequest) -> bool:
 
 
 def _asks(unit: Unit, job: Owner) -> bool:
-    requested = unit.gang.gang_request_for(job)
+    requested = unit.gang.gang_requests.get(job.meta.ref.uid)
     is_requested = requested is not None and requested[0].policy == "gang"
     return bool(_template_group(unit, job)) or is_requested
 
@@ -176,7 +176,7 @@ def _wish(unit: Unit, job: Owner) -> tuple[str, ObjectRef]:
     name = _template_group(unit, job)
     if name:
         return label_of_group(name), (job if job.group_name else unit.owner).meta.ref
-    requested = unit.gang.gang_request_for(job)
+    requested = unit.gang.gang_requests.get(job.meta.ref.uid)
     if requested is None:
         return "a gang", unit.owner.meta.ref
     request, asking = requested
