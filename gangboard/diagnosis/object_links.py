@@ -14,6 +14,7 @@ from gangboard.domain.objects import Meta, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
+from gangboard.facts.builtin_controllers import makes_occupants
 from gangboard.facts.gang import Linked
 from gangboard.facts.groups import (
     CORE,
@@ -22,7 +23,6 @@ from gangboard.facts.groups import (
     has_entries,
     is_named_by_pods,
 )
-from gangboard.facts.owner_references import makes_occupants
 from gangboard.plugins import registry
 
 # Controllers of pods that belong to their node. Such pods are in no gang.

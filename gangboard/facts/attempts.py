@@ -1,88 +1,16 @@
-"""Attempts of a gang: the objects of the current attempt, and its history in each unit."""
+"""History of a unit in its current attempt: whether it ran, what it lost, what it comes back from."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.owner import Owner
 from gangboard.facts.unit import Unit, on_sick_nodes, ready_count
-from gangboard.plugins import registry
 
 # API servers, kubelets and gangboard have clocks of their own.
 _SKEW = timedelta(seconds=60)
-
-
-def current_uids(root: Owner, owners: Iterable[Owner]) -> frozenset[str]:
-    """Return the uids of the root and of the owners below it that belong to its current attempt.
-
-    The kind of each parent decides which of its children count. A child of an old child does not count.
-    """
-    by_uid = {owner.meta.ref.uid: owner for owner in (root, *owners)}
-    under: dict[str, list[Owner]] = defaultdict(list)
-    for owner in by_uid.values():
-        if owner.meta.controller is not None and owner is not root:
-            under[owner.meta.controller.uid].append(owner)
-    current = {root.meta.ref.uid: None}
-    for uid in (waiting := [root.meta.ref.uid]):
-        new = [
-            child.meta.ref.uid
-            for child in under[uid]
-            if child.meta.ref.uid not in current and _is_current(by_uid[uid], child)
-        ]
-        current.update(dict.fromkeys(new))
-        waiting.extend(new)
-    return frozenset(current)
-
-
-def _is_current(parent: Owner, child: Owner) -> bool:
-    kind = registry.owner_kind(parent.meta.ref.group, parent.meta.ref.kind)
-    return kind is None or kind.is_current(parent, child)
-
-
-def tree_of(
-    root: Owner,
-    owners: Iterable[Owner],
-    current: Collection[str],
-    blueprints: Sequence[Blueprint] = (),
-) -> tuple[Owner, ...]:
-    """Return the root and the owners below it, parents first, each completed.
-
-    `current` are the uids that count (`current_uids`). A kind without a size and roles of its own takes them from its
-    children (`OwnerKind.complete`), so the lowest owners are completed first. `blueprints` are the known ones.
-    """
-    by_uid = {
-        owner.meta.ref.uid: owner for owner in (root, *owners) if owner.meta.ref.uid in current
-    }
-    under: dict[str, list[str]] = defaultdict(list)
-    for uid, owner in by_uid.items():
-        if owner.meta.controller is not None and uid != root.meta.ref.uid:
-            under[owner.meta.controller.uid].append(uid)
-    order = [root.meta.ref.uid]
-    for uid in order:
-        order += under[uid]
-    completed: dict[str, Owner] = {}
-    for uid in reversed(order):
-        children = [completed[child] for child in under[uid]]
-        completed[uid] = _completed(by_uid[uid], children, blueprints)
-    return tuple(completed[uid] for uid in order)
-
-
-def _completed(owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]) -> Owner:
-    ref = owner.meta.ref
-    kind = registry.owner_kind(ref.group, ref.kind)
-    if kind is None or kind.complete is None:
-        return owner
-    known = [
-        blueprint
-        for blueprint in blueprints
-        if replace(blueprint.meta.ref, uid="") in owner.blueprints
-    ]
-    return kind.complete(owner, children, known)
 
 
 @dataclass(frozen=True, slots=True)

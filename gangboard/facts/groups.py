@@ -1,4 +1,4 @@
-"""Groups of a gang: missing ones, and those of Kubernetes 1.35.
+"""Groups of Kubernetes 1.35, and which objects pods can name as their group.
 
 On 1.35 a group is an entry of a Workload and has no object of its own. A pod names a Workload, one of its
 `podGroups` and perhaps a replica key (`spec.workloadRef`). Pods with the same three values are one group, with the
@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from gangboard.domain.group import Group, GroupTemplate, WorkloadEntry, read_entry
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.facts.unit import Unit
 from gangboard.plugins import registry
 
 CORE = "scheduling.k8s.io"
@@ -107,19 +106,3 @@ def _group(workload: Group | None, entry: WorkloadEntry) -> Group | None:
         template_name=entry.pod_group,
         entry=entry,
     )
-
-
-def waiting_for_missing_group(unit: Unit) -> tuple[Pod, ...]:
-    """Return the waiting pods that name a missing group of the unit. Empty if gangboard would not know the group."""
-    if not unit.group_name or unit.group is not None:
-        return ()
-    waiting = tuple(pod for pod in unit.unplaced if pod.group_name == unit.group_name)
-    return waiting if waiting and _would_be_known(unit, waiting[0].group_kind) else ()
-
-
-def _would_be_known(unit: Unit, kind: str) -> bool:
-    """Return whether groups of that kind (`Pod.group_kind`) are served, and all of them can be read."""
-    gang = unit.gang
-    if kind:
-        return kind in gang.cluster.known_kinds
-    return bool(gang.cluster.gang_api_version) and not gang.cluster.groups_unobserved

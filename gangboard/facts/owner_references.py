@@ -1,4 +1,4 @@
-"""Owner references: which one counts, which are odd, and what is known of built-in controllers."""
+"""Owner references: which one counts, and which are odd."""
 
 from __future__ import annotations
 
@@ -77,25 +77,3 @@ def odd_references(
                 yield (
                     f"{name} is labelled as one of {kind.resource.kind} {owner}, which is not known."
                 )
-
-
-_STATEFUL = ("apps", "StatefulSet")
-_REPLICATING = frozenset({("apps", "ReplicaSet"), _STATEFUL, ("", "ReplicationController")})
-
-
-def makes_same_pod_anew(controller: Controller | None) -> bool:
-    """Return whether this controller re-creates a pod under the same name."""
-    return controller is not None and (controller.group, controller.kind) == _STATEFUL
-
-
-def tells_what_it_cannot_make(controller: Controller) -> bool:
-    """Return whether it reports `FailedCreate` about itself.
-
-    Source: controller_utils.go, stateful_pod_control.go, job_controller.go.
-    """
-    return controller.is_job or (controller.group, controller.kind) in _REPLICATING
-
-
-def makes_occupants(controller: Controller | None) -> bool:
-    """Return whether the controller's pods are independent of each other and hence no gang."""
-    return controller is not None and (controller.group, controller.kind) in _REPLICATING

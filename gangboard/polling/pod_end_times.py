@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.facts.owner_references import makes_same_pod_anew
+from gangboard.facts.builtin_controllers import makes_same_pod_anew
 from gangboard.plugins import registry
 
 _MOST = 10 * 365 * 86_400

@@ -68,9 +68,9 @@ ALLOWED = {
         "jobset.sigs.k8s.io/jobset-name",
     ): "a policy selects by one label and a selector has no `or`: another kind whose Jobs can be held "
     "needs a policy of its own",
-    ("gangboard/facts/owner_references.py", "StatefulSet"): "the one place about kinds that "
+    ("gangboard/facts/builtin_controllers.py", "StatefulSet"): "the one place about kinds that "
     "are never listed",
-    ("gangboard/facts/owner_references.py", "apps/StatefulSet"): "the same",
+    ("gangboard/facts/builtin_controllers.py", "apps/StatefulSet"): "the same",
     (
         "gangboard/domain/objects.py",
         "batch/Job",

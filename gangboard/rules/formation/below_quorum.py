@@ -19,12 +19,12 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.text import count, label
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempts import restart_under_way
+from gangboard.facts.builtin_controllers import tells_what_it_cannot_make
 from gangboard.facts.creation_refusal import newest_creation_refusal
 from gangboard.facts.dependencies import waiting_roles
 from gangboard.facts.findings import still_starting, unit_finding
 from gangboard.facts.grace_periods import COUNT_GRACE, unchanged_since
 from gangboard.facts.job_holds import how_to_resume
-from gangboard.facts.owner_references import tells_what_it_cannot_make
 from gangboard.facts.preemption import (
     has_lost_all,
     last_preemption,

@@ -17,9 +17,9 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, label, names, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempts import latest, restart_under_way
+from gangboard.facts.dependencies import waiting_for_missing_group
 from gangboard.facts.findings import still_starting, unit_finding
 from gangboard.facts.grace_periods import ATTEMPT_GRACE, newest_creation
-from gangboard.facts.groups import waiting_for_missing_group
 from gangboard.facts.scheduler_text import group_refusal
 from gangboard.facts.unit import Unit, is_formed, lacks_room
 from gangboard.plugins.rule import UnitRule
