@@ -111,7 +111,6 @@ def _verdict(gang: Gang, judged: _Judged, findings: GangFindings) -> Verdict:
     return Verdict(
         finding=findings.shown[0],
         findings=findings.shown,
-        members=count_members(gang, units),
         requests=request_texts(gang),
         priority=priority_of(gang),
         priority_value=priority_value_of(gang),
@@ -119,6 +118,7 @@ def _verdict(gang: Gang, judged: _Judged, findings: GangFindings) -> Verdict:
         max_restarts=max_restarts,
         memory=remember(gang, units),
         pods=member_states(gang),
+        members=count_members(gang, units),
         jobs=job_states(gang, units, findings.of_jobs),
         groups=tuple(dict.fromkeys(group.meta.ref for group in (*gang.workloads, *gang.groups))),
         recheck_at=min((due for due in dues if due is not None), default=None),

@@ -21,9 +21,16 @@ from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import natural
 from gangboard.domain.verdict import UnitMemory
-from gangboard.facts.bare_objects import group_size, loose_groups, pods_by_group
 from gangboard.facts.gang import Gang
-from gangboard.facts.groups import COMPOSITE, POD_GROUP, WORKLOAD, takes_pods
+from gangboard.facts.groups import (
+    COMPOSITE,
+    POD_GROUP,
+    WORKLOAD,
+    group_size,
+    loose_groups,
+    pods_by_group,
+    takes_pods,
+)
 from gangboard.facts.replicas import name_of_several
 from gangboard.facts.unit import Unit
 from gangboard.plugins import registry

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
@@ -11,7 +10,14 @@ from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.facts.gang import Root
-from gangboard.facts.groups import CORE, POD_GROUP, WORKLOAD, has_entries, takes_pods
+from gangboard.facts.groups import (
+    POD_GROUP,
+    WORKLOAD,
+    group_size,
+    has_entries,
+    pods_by_group,
+    takes_pods,
+)
 
 
 def as_owner(
@@ -43,47 +49,6 @@ def _size_of(groups: Iterable[Group], pods: Iterable[Pod], foreign_pods: Iterabl
     return sum(
         group_size(group, own.get(group.name, []), foreign.get(group.name, [])) for group in groups
     )
-
-
-def group_size(group: Group, pods: Sequence[Pod], foreign_pods: Sequence[Pod]) -> int:
-    """Return how many pods a group nobody owns should have: those that exist, at least its quorum.
-
-    `pods` and `foreign_pods` are in the group. Pods of other gangs count towards the quorum.
-    """
-    if group.name in loose_groups((group,), (*pods, *foreign_pods)):
-        return len(pods)
-    return max(len(pods), quorum_of(group) - len(foreign_pods))
-
-
-def pods_by_group(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
-    """Return the pods by the name of the group that they name; those without one by the empty name."""
-    pods_of: dict[str, list[Pod]] = defaultdict(list)
-    for pod in pods:
-        pods_of[pod.group_name].append(pod)
-    return dict(pods_of)
-
-
-def loose_groups(groups: Iterable[Group], pods: Iterable[Pod]) -> frozenset[str]:
-    """Return the names of groups that keep nobody together.
-
-    No scheduler of their pods reads them; or they are of another API than the core one and without a quorum, such as those that
-    a scheduler makes of its own for each pod.
-    """
-    ignored, read = set[str](), set[str]()
-    for pod in pods:
-        if pod.group_name:
-            (ignored if pod.ignores_group else read).add(pod.group_name)
-    alone = {
-        group.name
-        for group in groups
-        if group.meta.ref.group != CORE and group.policy is not Policy.GANG
-    }
-    return frozenset(ignored - read | alone)
-
-
-def quorum_of(group: Group) -> int:
-    """Return `gang.minCount` of a PodGroup with gang policy, else 0."""
-    return (group.quorum or 0) if group.policy is Policy.GANG else 0
 
 
 def _units_of(root: Group, groups: Sequence[Group]) -> tuple[Group, ...]:

@@ -1,4 +1,4 @@
-"""Groups of Kubernetes 1.35, and which objects pods can name as their group.
+"""Groups that pods name: which objects can be one, how many pods they have, and those of Kubernetes 1.35.
 
 On 1.35 a group is an entry of a Workload and has no object of its own. A pod names a Workload, one of its
 `podGroups` and perhaps a replica key (`spec.workloadRef`). Pods with the same three values are one group, with the
@@ -8,9 +8,10 @@ Workload.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from gangboard.domain.group import Group, GroupTemplate, WorkloadEntry, read_entry
+from gangboard.domain.group import Group, GroupTemplate, Policy, WorkloadEntry, read_entry
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.plugins import registry
@@ -36,6 +37,47 @@ def is_named_by_pods(group: Group) -> bool:
 def has_entries(group: Group) -> bool:
     """Return whether it is a Workload of 1.35, whose entries pods name."""
     return group.meta.ref.kind == WORKLOAD and group.meta.api_version == _V135
+
+
+def group_size(group: Group, pods: Sequence[Pod], foreign_pods: Sequence[Pod]) -> int:
+    """Return the number of pods that a group without an owner should have: the existing ones, at least its quorum.
+
+    `pods` and `foreign_pods` are in the group. Pods of other gangs count towards the quorum.
+    """
+    if group.name in loose_groups((group,), (*pods, *foreign_pods)):
+        return len(pods)
+    return max(len(pods), quorum_of(group) - len(foreign_pods))
+
+
+def pods_by_group(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
+    """Return the pods by the name of their group. Pods without a group are under the empty name."""
+    pods_of: dict[str, list[Pod]] = defaultdict(list)
+    for pod in pods:
+        pods_of[pod.group_name].append(pod)
+    return dict(pods_of)
+
+
+def loose_groups(groups: Iterable[Group], pods: Iterable[Pod]) -> frozenset[str]:
+    """Return the names of groups that keep no pods together.
+
+    No scheduler of their pods reads them, or they are of another API than the core one and have no quorum. Some
+    schedulers make such a group for each pod.
+    """
+    ignored, read = set[str](), set[str]()
+    for pod in pods:
+        if pod.group_name:
+            (ignored if pod.ignores_group else read).add(pod.group_name)
+    alone = {
+        group.name
+        for group in groups
+        if group.meta.ref.group != CORE and group.policy is not Policy.GANG
+    }
+    return frozenset(ignored - read | alone)
+
+
+def quorum_of(group: Group) -> int:
+    """Return `gang.minCount` of a PodGroup with gang policy, else 0."""
+    return (group.quorum or 0) if group.policy is Policy.GANG else 0
 
 
 def entry_groups(

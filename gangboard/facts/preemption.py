@@ -145,8 +145,8 @@ def _takers(unit: Unit, events: tuple[Event, ...]) -> tuple[ObjectRef, ...]:
     """Return the gangs of the preemptors, or the objects that the events name."""
     named = [event.related for event in events if event.related is not None]
     gangs = [unit.gang.takers.get(ref.uid) for ref in named]
-    known = {ref.uid for ref in named}
-    remembered = [ref for ref in unit.memory.preempted_by if ref.uid not in known]
+    uids = {ref.uid for ref in named}
+    remembered = [ref for ref in unit.memory.preempted_by if ref.uid not in uids]
     known = dict.fromkeys([*(ref for ref in gangs if ref is not None), *remembered])
     return tuple(known or dict.fromkeys(ref for ref in named if ref.name))
 
