@@ -23,7 +23,7 @@ MEASURES = (
     Measure("files in gangboard/ with fewer than 50 lines", package_size.short_files, 60),
     Measure("lines in gangboard/", package_size.lines, 72_000),
     Measure("Python calls of the verdict on a healthy JobSet of 50 Jobs", verdict_calls, 15_000),
-    Measure("files that the verdict on this JobSet passes", verdict_files, 20),
+    Measure("files that the verdict on this JobSet passes", verdict_files, 15),
     Measure("files that a watch event passes", watch_event_files, 30),
     Measure(
         "queries of the confirmation of 50 Jobs of a JobSet",
