@@ -12,6 +12,6 @@ urlpatterns = [
     *views.ActionDetailPage.urls("actions/<str:action_id>/", "live/actions/<str:action_id>/"),
     path("api/v1/actions/", api.ActionListView.as_view(), name="api-actions"),
     # A POST without the slash would be redirected, and most clients make a GET of that.
-    path("api/v1/actions", api.UnslashedActionListView.as_view()),
+    path("api/v1/actions", api.UnslashedActionListView.as_view(), name="api-actions-unslashed"),
     path("api/v1/actions/<str:action_id>/", api.ActionView.as_view(), name="api-action"),
 ]
