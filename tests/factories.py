@@ -19,7 +19,7 @@ from gangboard.domain.verdict import (
     MemberState,
     Scheduling,
 )
-from gangboard.facts.bottleneck import bottleneck_of
+from gangboard.facts.stored_verdict import bottleneck_of
 from gangboard.store.gang_search import save_search
 from gangboard.store.gangs import Detail, gang_id, pack_detail
 from gangboard.store.models import (

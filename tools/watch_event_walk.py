@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from types import FrameType
 
-import gangboard
 from gangboard.decode.list_watch_decoder import build_model, read_event
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import read_kubeconfig
@@ -22,12 +16,10 @@ from gangboard.polling.store_writer import StoreWriter
 from gangboard.store.cluster_leases import acquire_lease
 from gangboard.store.clusters import add_cluster
 from simulator import Simulator
+from tools.file_walk import passed_files
 from tools.jobset_fleet import FLEET
 from tools.pages_benchmark import throwaway_database
 
-PACKAGE = Path(gangboard.__file__).parent
-LEFT_OUT = ("domain", "facts", "placement", "rules")
-"""Rooms that are read for their own sake: values, readings of a gang, arithmetic, and one file for each reason."""
 SECONDS = 60.0
 
 
@@ -45,7 +37,7 @@ def walk(simulator: Simulator) -> set[str]:
     )
     lease = acquire_lease(cluster.pk, "measure")
     if lease is None:
-        raise RuntimeError("the cluster of the measure is held by somebody else")
+        raise RuntimeError("the cluster of the measure is held by another worker")
     with Connection(credentials) as connection:
         cache = ClusterCache(
             claim=lease,
@@ -57,14 +49,13 @@ def walk(simulator: Simulator) -> set[str]:
         Window(cache, seconds=SECONDS, repair_interval=SECONDS, list_only=True).run()
         # The first event of a process fills caches of decoders and registries.
         for version in ("900001", "900002"):
-            passed: set[str] = set()
-            with _noting_files(passed):
+            with passed_files() as files:
                 _take_event(cache, _line(simulator, version))
-    return {file for file in passed if file.split("/")[0] not in LEFT_OUT}
+    return files
 
 
 def _line(simulator: Simulator, version: str) -> bytes:
-    """Return the line of a watch that says of a pod that it is not ready."""
+    """Return the line of a watch with a pod that is not ready."""
     pod = simulator.objects.list("v1", "Pod")[0]
     pod["metadata"]["resourceVersion"] = version
     for condition in pod["status"]["conditions"]:
@@ -84,17 +75,3 @@ def _take_event(cache: ClusterCache, line: bytes) -> None:
     writer = StoreWriter(cache, Assessor(cache))
     writer.take(Batch(resource.key, changed=[change], resource_version=version))
     writer.commit()
-
-
-@contextmanager
-def _noting_files(files: set[str]) -> Iterator[None]:
-    def note(frame: FrameType, event: str, _: object) -> None:
-        file = Path(frame.f_code.co_filename)
-        if event == "call" and file.is_relative_to(PACKAGE):
-            files.add(file.relative_to(PACKAGE).as_posix())
-
-    sys.setprofile(note)
-    try:
-        yield
-    finally:
-        sys.setprofile(None)

@@ -1,163 +1,128 @@
-"""Runs the rules over a gang and its units, and gives its one verdict."""
+"""Judges a gang: from its objects to one verdict, in the order in which the reader sees it here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from gangboard.diagnosis.bounded_findings import findings_of_jobs, first_findings
-from gangboard.diagnosis.counting import (
+from gangboard.diagnosis.findings import GangFindings, UnitFinding, gang_findings
+from gangboard.diagnosis.gang_mode import gang_mode_of, group_domains
+from gangboard.diagnosis.gang_units import units_of
+from gangboard.diagnosis.job_states import job_states
+from gangboard.diagnosis.members import (
     count_members,
+    member_states,
     priority_of,
     priority_value_of,
     remember,
     request_texts,
     restarts_of,
-    weight,
 )
-from gangboard.diagnosis.gang_mode import gang_mode_of, group_domains
-from gangboard.diagnosis.gang_units import units
-from gangboard.diagnosis.job_states import job_states, member_states
-from gangboard.diagnosis.running_units import RUNNING, running_finding
-from gangboard.diagnosis.ungrouped_workers import fit_table_units, merge_waiting_workers
-from gangboard.diagnosis.unit_findings import (
-    HEALTH_RANKS,
+from gangboard.diagnosis.merged_units import (
+    fit_table_units,
+    merge_units_placed_together,
+    merge_waiting_workers,
+)
+from gangboard.diagnosis.rule_runner import (
     Arithmetic,
-    UnitFinding,
-    asides,
+    additional_findings,
     evaluate_unit,
-    first,
+    first_finding,
     rules_for,
     with_placing,
 )
-from gangboard.diagnosis.units_placed_together import merge_units_placed_together
-from gangboard.domain.health import Stage
-from gangboard.domain.queue import QueueCode
-from gangboard.domain.text import natural
 from gangboard.domain.verdict import Finding, Verdict
 from gangboard.facts.gang import Gang
-from gangboard.facts.job_holds import idle_holds
-from gangboard.facts.retry import retry_due
+from gangboard.facts.scheduler_text import retry_due
+from gangboard.facts.unit import Unit
 from gangboard.placement.unit_placement import fit_rows, placing_of
 from gangboard.plugins import reasons
 
-_SYMPTOM = 4
-"""A symptom waits for another unit, whose finding is nearer to the cause."""
-# Codes whose sentence counts all Jobs of the gang, although each unit finds it for itself.
-_OF_THE_GANG = frozenset(
-    {(Stage.RUN, "job-suspended"), *((Stage.ADMISSION, code) for code in QueueCode)}
-)
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """The units of a gang with their findings."""
+
+    units: tuple[Unit, ...]
+    findings: Sequence[UnitFinding]
+    """Merged units have one finding for all their parts."""
+    by_unit: Mapping[str, Finding] = field(default_factory=dict)
+    """The finding about each unit by itself, by the unit's name."""
+    additional: Sequence[Finding] = ()
+    fit_units: Sequence[Unit] = ()
+    """The units of the node-fit table."""
 
 
 def assess(gang: Gang, *, arithmetic: Arithmetic = placing_of) -> Verdict:
     """Return the verdict on a gang, with everything that explains it.
 
-    The first gang rule that finds something decides. Otherwise each unit gets the first override
-    rule that finds something, else the first rule of the first stage, and the gang shows its worst
-    unit; what rules tell aside comes last. Where the units decide, arithmetic comes first, for each of which a member waits for a
-    node: rules only read it. Of workers without a group that wait beside each other it is about all, and so of units
-    that one object places together. A rule that crashes is a finding `not-observed`; the others are asked
-    all the same. `arithmetic` can be another way to the same answers, to compare them.
+    1. The first gang rule with a finding decides about the whole gang.
+    2. Without one, each unit gets its own finding (`_judge_units`).
+    3. The gang shows the finding about its worst unit first.
+
+    A rule that crashes becomes a finding `not-observed`, and the other rules run all the same. `arithmetic`
+    can be another implementation of the placement arithmetic, to compare both.
     """
-    parts = units(gang)
     crashes: list[Finding] = []
-    decided = first(reasons.gang_rules(), gang, crashes)
-    if decided is None:
-        parts = tuple(with_placing(unit, arithmetic, crashes) for unit in parts)
-    judged = [] if decided else [(unit, rules_for(unit)) for unit in parts]
-    unit_findings = [UnitFinding(decided)] if decided else []
-    unit_findings += [evaluate_unit(unit, rules, crashes) for unit, rules in judged]
-    by_unit = {one.unit.name: one.finding for one in unit_findings if one.unit is not None}
-    beside = [found for unit, rules in judged for found in asides(unit, rules, crashes)]
-    unit_findings, whole = merge_waiting_workers(gang, unit_findings, arithmetic, crashes)
-    unit_findings, bundles = merge_units_placed_together(gang, unit_findings, arithmetic, crashes)
-    wholes = (*bundles, *((whole,) if whole is not None else ()))
-    unit_findings += [UnitFinding(crash) for crash in crashes]
-    ranked = sorted(_tell_running_together(gang, unit_findings, len(parts)), key=_rank)
-    found = _with_idle_holds(
-        gang,
-        _without_repeats(
-            [
-                finding
-                for unit_finding in ranked
-                for finding in (unit_finding.finding, *unit_finding.behind)
-            ]
-            + beside
-        ),
+    units = units_of(gang)
+    of_gang = first_finding(reasons.gang_rules(), gang, crashes)
+    if of_gang is not None:
+        judged = _Judged(units, [UnitFinding(of_gang)], fit_units=units)
+    else:
+        judged = _judge_units(gang, units, arithmetic, crashes)
+    unit_findings = [*judged.findings, *map(UnitFinding, crashes)]
+    findings = gang_findings(gang, unit_findings, judged.by_unit, judged.additional)
+    return _verdict(gang, judged, findings)
+
+
+def _judge_units(
+    gang: Gang, units: Sequence[Unit], arithmetic: Arithmetic, crashes: list[Finding]
+) -> _Judged:
+    """Return the units with their findings.
+
+    Arithmetic comes first, because rules read its result for members that wait for a node. Each unit then gets
+    the finding of the first override rule that has one, else of the first rule of the first stage. Units that
+    wait for the same nodes are judged together at last.
+    """
+    placed = tuple(with_placing(unit, arithmetic, crashes) for unit in units)
+    rules = [(unit, rules_for(unit)) for unit in placed]
+    own = [evaluate_unit(unit, of_unit, crashes) for unit, of_unit in rules]
+    additional = [
+        finding
+        for unit, of_unit in rules
+        for finding in additional_findings(unit, of_unit, crashes)
+    ]
+    findings, workers = merge_waiting_workers(gang, own, arithmetic, crashes)
+    findings, together = merge_units_placed_together(gang, findings, arithmetic, crashes)
+    return _Judged(
+        units=placed,
+        findings=findings,
+        by_unit={unit.name: of_unit.finding for unit, of_unit in zip(placed, own, strict=True)},
+        additional=additional,
+        fit_units=fit_table_units(placed, together if workers is None else (*together, workers)),
     )
-    findings = first_findings(found)
-    dues = (*(finding.recheck_at for finding in found), *map(retry_due, parts))
+
+
+def _verdict(gang: Gang, judged: _Judged, findings: GangFindings) -> Verdict:
+    """Return the verdict with what pages show besides the findings."""
+    units = judged.units
+    dues = (*(finding.recheck_at for finding in findings.every), *map(retry_due, units))
     restarts, max_restarts = restarts_of(gang.owner)
     return Verdict(
-        finding=findings[0],
-        findings=findings,
-        members=count_members(gang, parts),
+        finding=findings.shown[0],
+        findings=findings.shown,
         requests=request_texts(gang),
-        jobs=job_states(gang, parts, findings_of_jobs(by_unit, found, findings)),
-        pods=member_states(gang),
-        groups=tuple(dict.fromkeys(group.meta.ref for group in (*gang.workloads, *gang.groups))),
-        recheck_at=min((due for due in dues if due is not None), default=None),
-        memory=remember(gang, parts),
         priority=priority_of(gang),
         priority_value=priority_value_of(gang),
         restarts=restarts,
         max_restarts=max_restarts,
-        fit=tuple(row for unit in fit_table_units(parts, wholes) for row in fit_rows(unit)),
-        gang_mode=gang_mode_of(gang, parts),
+        memory=remember(gang, units),
+        pods=member_states(gang),
+        members=count_members(gang, units),
+        jobs=job_states(gang, units, findings.of_jobs),
+        groups=tuple(dict.fromkeys(group.meta.ref for group in (*gang.workloads, *gang.groups))),
+        recheck_at=min((due for due in dues if due is not None), default=None),
+        fit=tuple(row for unit in judged.fit_units for row in fit_rows(unit)),
+        gang_mode=gang_mode_of(gang, units),
         domains=group_domains(gang),
     )
-
-
-def _tell_running_together(
-    gang: Gang, unit_findings: list[UnitFinding], total: int
-) -> list[UnitFinding]:
-    """Return the unit findings with one for all units that run."""
-    running = [
-        (one.unit, one.finding)
-        for one in unit_findings
-        if one.unit is not None and one.finding.code == RUNNING and not one.behind
-    ]
-    if not running:
-        return unit_findings
-    rest = [one for one in unit_findings if one.finding.code != RUNNING or one.behind]
-    return [*rest, UnitFinding(running_finding(gang, running, total))]
-
-
-def _rank(
-    unit_finding: UnitFinding,
-) -> tuple[int, bool, float, float, tuple[tuple[str, int], ...]]:
-    """Return the sort key: worst health, cause before symptom, then the larger request, then the name."""
-    finding = unit_finding.finding
-    rank = HEALTH_RANKS[finding.health]
-    if finding.symptom:
-        rank = max(rank, _SYMPTOM)
-    accelerators, cores = weight(unit_finding.unit) if unit_finding.unit is not None else (0, 0)
-    return rank, finding.symptom, -float(accelerators), -float(cores), natural(finding.unit)
-
-
-def _without_repeats(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return the findings without those that say again what an earlier one said."""
-    found: dict[tuple[str, str], Finding] = {}
-    for finding in findings:
-        is_of_all = (finding.stage, finding.code) in _OF_THE_GANG
-        said = finding.code, "" if is_of_all else finding.message
-        first = found.get(said)
-        if first is None:
-            found[said] = finding
-        elif first.unit != finding.unit:
-            found[said] = replace(first, unit="", recheck_at=_earlier(first, finding))
-    return tuple(found.values())
-
-
-def _with_idle_holds(gang: Gang, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Return the findings, the first with a word about Holds that keep nothing: a Job runs on."""
-    idle = () if gang.owner.finish is not None else idle_holds(gang)
-    if not idle:
-        return findings
-    first, *others = findings
-    return replace(first, evidence=(*first.evidence, *idle)), *others
-
-
-def _earlier(*findings: Finding) -> datetime | None:
-    return min((one.recheck_at for one in findings if one.recheck_at is not None), default=None)

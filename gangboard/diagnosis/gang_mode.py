@@ -1,7 +1,7 @@
-"""Which pods of an owner with child Jobs are in one gang, and where the groups of a gang are placed.
+"""How the pods of an owner with child Jobs are grouped into gangs, and where groups are placed.
 
-What its owner asks for is told beside it: a controller that does not know the field makes no group, and
-the Job controller of 1.36 makes one for each Job whoever asks (real-owners.md §4).
+The mode is compared with the owner's request. A controller that does not know the field makes no group, and the
+Job controller of 1.36 makes one for each Job without any request (real-owners.md §4).
 """
 
 from __future__ import annotations
@@ -31,19 +31,21 @@ _TOLD = 3
 
 
 def gang_mode_of(gang: Gang, units: Sequence[Unit]) -> GangMode | None:
-    """Return how the pods of the Jobs of an owner are grouped; None where it makes no Jobs."""
+    """Return how the pods of the Jobs of an owner are grouped. None if it makes no Jobs."""
     if not gang.owner.roles or not gang.jobs:
         return None
     mode, reason = _observed(gang, units)
     request = gang.owner.gang_request
-    asked = request.form if request is not None else None
+    requested = request.form if request is not None else None
     role = _role_word(gang)
     return GangMode(
         mode=mode,
         label=f"A gang per {role}" if mode == GangForm.PER_ROLE else LABELS[mode],
         reason=reason,
         asked=request.words if request is not None else "",
-        differs=asked is not None and mode != "unknown" and not _is_alike(gang, asked, mode),
+        differs=requested is not None
+        and mode != "unknown"
+        and not _is_alike(gang, requested, mode),
     )
 
 
@@ -63,12 +65,12 @@ def _observed(gang: Gang, units: Sequence[Unit]) -> tuple[str, str]:
         sizes = {_amount(unit) for unit in gangs}
         each = f" ({sizes.pop()})" if len(sizes) == 1 else ""
         return GangForm.PER_JOB, f"Each of its {len(gangs)} Jobs is a gang of its own{each}."
-    told = [*map(_sized, gangs[:_TOLD])]
+    gang_texts = [*map(_sized, gangs[:_TOLD])]
     if len(gangs) > _TOLD:
-        told.append(f"{len(gangs) - _TOLD} more")
+        gang_texts.append(f"{len(gangs) - _TOLD} more")
     if loose:
-        told.append(f"{names(dict.fromkeys(map(_roles, loose)))} pod by pod")
-    return GangForm.CUSTOM, f"{count(len(gangs), 'gang')}: {'; '.join(told)}."
+        gang_texts.append(f"{names(dict.fromkeys(map(_roles, loose)))} pod by pod")
+    return GangForm.CUSTOM, f"{count(len(gangs), 'gang')}: {'; '.join(gang_texts)}."
 
 
 def _without_gang(gang: Gang, units: Sequence[Unit]) -> tuple[str, str]:
@@ -87,29 +89,32 @@ def _is_gang(unit: Unit) -> bool:
 
 
 def _are_roles(gangs: Sequence[Unit]) -> bool:
-    """Whether each gang has all Jobs of one role. A group that a Job made for itself is that of the Job."""
+    """Return whether each gang has all Jobs of one role. A group that a Job made is for that Job only."""
     made_by_jobs = all(
         unit.group is not None
         and unit.group.meta.controller is not None
         and unit.group.meta.controller.is_job
         for unit in gangs
     )
-    found = [role for unit in gangs for role in {job.role_name for job in unit.jobs}]
-    return not made_by_jobs and len(set(found)) == len(found) == len(gangs)
+    roles = [role for unit in gangs for role in {job.role_name for job in unit.jobs}]
+    return not made_by_jobs and len(set(roles)) == len(roles) == len(gangs)
 
 
-def _is_alike(gang: Gang, asked: GangForm, mode: str) -> bool:
-    """Whether what is there is what was asked for: of one role, or of one Job, several modes are the same."""
-    if asked == mode or asked is GangForm.CUSTOM:
+def _is_alike(gang: Gang, requested: GangForm, mode: str) -> bool:
+    """Return whether the mode fulfils the request.
+
+    With a single role, or with a single Job, several modes are the same.
+    """
+    if requested == mode or requested is GangForm.CUSTOM:
         return True
-    if mode == GangForm.WHOLE and asked is GangForm.PER_ROLE:
+    if mode == GangForm.WHOLE and requested is GangForm.PER_ROLE:
         return len(gang.owner.roles) == 1
     if mode == GangForm.WHOLE:
-        return asked is GangForm.PER_JOB and len(gang.jobs) == 1
+        return requested is GangForm.PER_JOB and len(gang.jobs) == 1
     return (
         mode in (GangForm.PER_ROLE, GangForm.PER_JOB)
         and all(role.replicas == 1 for role in gang.owner.roles)
-        and asked in (GangForm.PER_ROLE, GangForm.PER_JOB)
+        and requested in (GangForm.PER_ROLE, GangForm.PER_JOB)
     )
 
 
@@ -127,21 +132,21 @@ def _sized(unit: Unit) -> str:
 
 def _roles(unit: Unit) -> str:
     """Return the roles of a unit, else its name: `driver and workers`."""
-    found = dict.fromkeys(job.role_name for job in unit.jobs if job.role_name)
-    return names(found) or names(role.name for role in unit.roles) or unit.name
+    role_names = dict.fromkeys(job.role_name for job in unit.jobs if job.role_name)
+    return names(role_names) or names(role.name for role in unit.roles) or unit.name
 
 
 def _role_word(gang: Gang) -> str:
-    """Return what a role is called by the lowest owner that has a word for it."""
+    """Return the word for a role of the lowest owner whose kind has one."""
     makers: Iterable[Owner] = reversed(gang.makers)
     words = (gang.traits_of(owner.meta.ref).role for owner in makers)
     return next((word for word in words if word), "role")
 
 
 def group_domains(gang: Gang) -> dict[str, dict[str, str]]:
-    """Return uid of a group → topology key → the domain that its placed pods are in.
+    """Return uid of a group → topology key → the domain of its placed pods.
 
-    Several domains where its pods are in several; nothing of a group without a pod on a known node.
+    Several domains are joined to one text. A group without a pod on a known node is left out.
     """
     if not any(group.topology_keys for group in gang.groups):
         return {}
@@ -149,7 +154,7 @@ def group_domains(gang: Gang) -> dict[str, dict[str, str]]:
     for pod in gang.pods:
         if pod.is_live:
             pods_of[pod.group_name].append(pod)
-    found: dict[str, dict[str, str]] = {}
+    domains_of: dict[str, dict[str, str]] = {}
     for group in gang.groups:
         nodes = [
             gang.cluster.nodes[pod.node]
@@ -162,5 +167,5 @@ def group_domains(gang: Gang) -> dict[str, dict[str, str]]:
             if (values := sorted({value for node in nodes if (value := node.labels.get(key))}))
         }
         if domains:
-            found[group.meta.ref.uid] = domains
-    return found
+            domains_of[group.meta.ref.uid] = domains
+    return domains_of

@@ -1,9 +1,12 @@
-"""Divides a gang into its units: what gets a stage of its own.
+"""Divides a gang into its units, which get a finding each.
 
-Each PodGroup (1.35: entry of a Workload) with pods, Jobs or roles of the gang is one, named after
-its Job when it is for that Job alone; not one that keeps nobody together (`loose_groups`). So is each child Job in no group, and so are together the
-missing Jobs of each role in no group, and the pods that the owner makes itself: those of each role
-where its kind tells their roles apart, else all of them.
+These are units:
+
+- Each PodGroup (1.35: entry of a Workload) with pods, Jobs or roles of the gang. It has the name of its Job if it
+  is for that Job alone. A group that keeps no pods together (`loose_groups`) is no unit.
+- Each child Job without a group.
+- The missing Jobs of a role without a group, as one unit.
+- The pods that the owner makes without Jobs: those of each role if its kind can tell roles apart, else all.
 """
 
 from __future__ import annotations
@@ -18,21 +21,28 @@ from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import natural
 from gangboard.domain.verdict import UnitMemory
-from gangboard.facts.bare_objects import group_size, loose_groups, pods_by_group
 from gangboard.facts.gang import Gang
+from gangboard.facts.groups import (
+    COMPOSITE,
+    POD_GROUP,
+    WORKLOAD,
+    group_size,
+    loose_groups,
+    pods_by_group,
+    takes_pods,
+)
 from gangboard.facts.replicas import name_of_several
 from gangboard.facts.unit import Unit
-from gangboard.facts.workload_entries import COMPOSITE, POD_GROUP, WORKLOAD, takes_pods
 from gangboard.plugins import registry
 
 MOST_APART = 64
-"""The number of units without any object that are judged one by one. All further ones are one unit, with a count.
-An object of 1 MB has room for 20,000 roles."""
+"""The number of units without any object that get a finding each. The rest is one unit with a count, because an
+object of 1 MB has room for 20,000 roles."""
 
 
 @dataclass(slots=True)
 class _Share:
-    """What of a gang goes into one unit."""
+    """The objects and roles of a gang that go into one unit."""
 
     jobs: list[Owner] = field(default_factory=list)
     pods: list[Pod] = field(default_factory=list)
@@ -44,18 +54,18 @@ class _Share:
     """Pods that the owner makes itself for these roles."""
 
 
-def units(gang: Gang) -> tuple[Unit, ...]:
-    """Return the units of a gang, at least one, each with another name."""
+def units_of(gang: Gang) -> tuple[Unit, ...]:
+    """Return the units of a gang, at least one, with unique names."""
     return _with_events(gang, _unique(_Division(gang).units()))
 
 
 class _Division:
-    """Deals Jobs, pods and roles out to groups, Jobs and roles."""
+    """Assigns Jobs, pods and roles to groups, Jobs and roles."""
 
     def __init__(self, gang: Gang) -> None:
         self._gang = gang
         self._groups = {group.name: group for group in gang.groups if takes_pods(group)}
-        self._made_by = {
+        self._group_by_maker = {
             maker.uid: name
             for name, group in reversed(self._groups.items())
             if (maker := _maker(group)) is not None
@@ -67,7 +77,7 @@ class _Division:
         self._role_of_child = {
             name: role.name for role in gang.owner.roles for name in role.child_names
         }
-        self._made = {job.meta.ref.name for job in gang.jobs}
+        self._existing_jobs = {job.meta.ref.name for job in gang.jobs}
         self._jobs_of: dict[str, list[Owner]] = defaultdict(list)
         for job in gang.jobs:
             self._jobs_of[self._role_name(job)].append(job)
@@ -88,51 +98,51 @@ class _Division:
     def units(self) -> Iterator[Unit]:
         """Yield groups, then Jobs, missing Jobs of roles, and the owner's own pods."""
         for job in self._gang.jobs:
-            self._deal_job(job)
+            self._assign_job(job)
         for role in self._gang.owner.roles:
-            self._deal_role(role)
-        self._deal_pods()
+            self._assign_role(role)
+        self._assign_pods()
         if self._gang.owner.meta.ref.kind in (POD_GROUP, COMPOSITE, WORKLOAD):
             for name in self._groups.keys() - self._loose:
                 self._in_group.setdefault(name, _Share())  # also without pods
         groups = {name: self._in_group[name] for name in sorted(self._in_group, key=natural)}
-        # A role that asks for nothing is none, as long as others ask for something.
+        # A role without pods is no unit, unless it is the only one.
         roles = {
             name: share
             for name, share in self._in_role.items()
             if share.own or share.missing or share.pods
         }
-        found = [self._group_unit(*one) for one in _told_apart(groups, self._groups)]
-        found += [self._job_unit(share) for share in self._in_job.values()]
-        found += [self._role_unit(*one) for one in _told_apart(roles)]
-        if self._rest or not found:
-            found.append(self._owner_unit(found))
-        yield from found
+        units = [self._group_unit(name, share) for name, share in _limited(groups, self._groups)]
+        units += [self._job_unit(share) for share in self._in_job.values()]
+        units += [self._role_unit(name, share) for name, share in _limited(roles)]
+        if self._rest or not units:
+            units.append(self._owner_unit(units))
+        yield from units
 
     # Which group a Job or role is in
 
     def _group_named(self, pod: Pod) -> str:
-        """Return the group that keeps a pod together with others; empty for none."""
+        """Return the group that keeps a pod together with other pods, or empty."""
         return "" if pod.group_name in self._loose else pod.group_name
 
     def _group_of_owner(self) -> str:
-        """Return the PodGroup that the owner made for all of its Jobs, when it made just one.
+        """Return the only PodGroup that the owner made for its Jobs, or empty.
 
-        Planned for JobSet v0.13 (`spec.scheduling: {}`): until pods exist, nothing else tells.
+        Planned for JobSet v0.13 (`spec.scheduling: {}`): before pods exist, no other field names the group.
         """
-        makers = {one.meta.ref.uid for one in self._gang.makers if not one.meta.ref.is_job}
-        made = [
+        makers = {maker.meta.ref.uid for maker in self._gang.makers if not maker.meta.ref.is_job}
+        groups = [
             name
             for name, group in self._groups.items()
             if (maker := _maker(group)) is not None and maker.uid in makers
         ]
-        return made[0] if len(made) == 1 and made[0] not in self._loose else ""
+        return groups[0] if len(groups) == 1 and groups[0] not in self._loose else ""
 
     def _group_of_job(self, job: Owner) -> str:
-        """Return the group that a Job's pods are in or will be in; empty for none.
+        """Return the group that a Job's pods are in or will be in, or empty.
 
-        Pods that exist tell; before that its template, the group that the Job controller made for
-        it, the template that its owner names, or the owner's only group.
+        Existing pods name it. Without pods it is the group of the Job's template, the one that the Job controller
+        made for it, the one of the template that its owner names, or the owner's only group.
         """
         pods = self._pods_of[job.meta.ref.uid]
         if pods:
@@ -143,18 +153,18 @@ class _Division:
             return max(names, key=lambda name: (names[name], name), default="")
         if job.group_name:
             return job.group_name
-        if job.meta.ref.uid in self._made_by:
-            return self._made_by[job.meta.ref.uid]
+        if job.meta.ref.uid in self._group_by_maker:
+            return self._group_by_maker[job.meta.ref.uid]
         if job.delegated_template:
-            made = self._by_template[job.delegated_template]
-            return made[0] if len(made) == 1 else ""
+            groups = self._by_template[job.delegated_template]
+            return groups[0] if len(groups) == 1 else ""
         return self._only_group
 
     def _group_of_role(self, role: Role, jobs: list[Owner]) -> str:
-        """Return the group that the missing Jobs of a role will be in.
+        """Return the group that the missing Jobs of a role will be in, or empty.
 
-        That of its template, or the one that all of its Jobs share; a group made by a Job is its
-        own.
+        It is the group of the role's template, or the one that all its Jobs share. A group that a Job made is for
+        that Job only.
         """
         if role.group_name:
             return role.group_name
@@ -164,23 +174,24 @@ class _Division:
         name = names.pop() if len(names) == 1 else ""
         group = self._groups.get(name)
         maker = _maker(group) if group is not None else None
-        own = maker is not None and maker.is_job
-        return "" if own else name
+        is_of_job = maker is not None and maker.is_job
+        return "" if is_of_job else name
 
     def _groups_of_roles(self) -> dict[str, str]:
-        """Return role → the group that most of its pods name, or none, of roles without Jobs that have pods."""
-        found: dict[str, Counter[str]] = defaultdict(Counter)
-        for pod in self._gang.pods if self._role_of is not None else ():
-            if self._role_of is not None:
-                found[self._role_of(pod)][self._group_named(pod)] += 1
+        """Return role → the group that most of its pods name, for roles whose pods the owner makes itself."""
+        if self._role_of is None:
+            return {}
+        groups: dict[str, Counter[str]] = defaultdict(Counter)
+        for pod in self._gang.pods:
+            groups[self._role_of(pod)][self._group_named(pod)] += 1
         return {
             role: max(names, key=lambda name: (bool(name), names[name], name))
-            for role, names in found.items()
+            for role, names in groups.items()
         }
 
-    # Dealing out
+    # Assignment
 
-    def _deal_job(self, job: Owner) -> None:
+    def _assign_job(self, job: Owner) -> None:
         name = self._group_of[job.meta.ref.uid]
         share = (
             self._in_group[name] if name else self._in_job.setdefault(job.meta.ref.uid, _Share())
@@ -190,8 +201,8 @@ class _Division:
         if role is not None:
             share.roles[role.name] = role
 
-    def _deal_role(self, role: Role) -> None:
-        missing = [(name, role) for name in role.child_names if name not in self._made]
+    def _assign_role(self, role: Role) -> None:
+        missing = [(name, role) for name in role.child_names if name not in self._existing_jobs]
         makes_pods = self._makes_pods(role)
         name = self._group_of_role(role, self._jobs_of.get(role.name, []))
         if name and (missing or makes_pods or name in self._in_group):
@@ -206,14 +217,14 @@ class _Division:
             share.own += role.replicas * role.pods
 
     def _role_name(self, job: Owner) -> str:
-        """Return the role of a child Job: by its label, or by its name where it has none."""
+        """Return the role of a child Job by its label, or by its name without that label."""
         return job.role_name or self._role_of_child.get(job.meta.ref.name, "")
 
     def _makes_pods(self, role: Role) -> bool:
-        """Whether the owner makes the pods of a role itself, without Jobs."""
+        """Return whether the owner makes the pods of a role without Jobs."""
         return self._role_of is not None and not role.child_names
 
-    def _deal_pods(self) -> None:
+    def _assign_pods(self) -> None:
         for pod in self._gang.pods:
             controller = pod.meta.controller
             job = self._group_of.get(controller.uid) if controller is not None else None
@@ -234,10 +245,12 @@ class _Division:
     def _group_unit(self, name: str, share: _Share) -> Unit:
         group = self._groups.get(name)
         foreign_pods = tuple(self._foreign_pods.get(name, ()))
-        made = [job.meta.ref.name for job in share.jobs] + [job for job, _ in share.missing]
+        job_names = [job.meta.ref.name for job in share.jobs] + [job for job, _ in share.missing]
         bare = self._pods_without_job(share)
-        is_of_job = len(made) == 1 and not bare and not foreign_pods
-        unit = self._unit(made[0] if is_of_job else name, "Job" if is_of_job else "group", share)
+        is_of_job = len(job_names) == 1 and not bare and not foreign_pods
+        unit = self._unit(
+            job_names[0] if is_of_job else name, "Job" if is_of_job else "group", share
+        )
         is_gang = group is not None and group.policy is Policy.GANG
         return replace(
             unit,
@@ -249,7 +262,7 @@ class _Division:
         )
 
     def _size_of_bare(self, share: _Share, group: Group | None, bare: list[Pod]) -> int:
-        """Return how many pods a group should have beside those of its Jobs and roles."""
+        """Return the number of pods that a group should have besides those of its Jobs and roles."""
         if share.own:
             return max(0, len(bare) - share.own)
         if share.jobs or share.missing:
@@ -280,12 +293,12 @@ class _Division:
         unit = self._unit(missing[0] if len(missing) == 1 else name, roles[0].noun, share)
         return replace(unit, quorum=sum(quorums) if len(quorums) == len(roles) else None)
 
-    def _owner_unit(self, others: list[Unit]) -> Unit:
-        """Return the unit of what the owner makes without a Job or group in between."""
+    def _owner_unit(self, units: list[Unit]) -> Unit:
+        """Return the unit of the pods that the owner makes without a Job or group."""
         owner = self._gang.owner
-        rest = owner.desired - sum(unit.desired for unit in others)
+        rest = owner.desired - sum(unit.desired for unit in units)
         unit = self._unit(owner.meta.ref.name, owner.meta.ref.kind, _Share(pods=self._rest))
-        desired = max(rest, len(self._rest)) if others else owner.desired
+        desired = max(rest, len(self._rest)) if units else owner.desired
         return replace(unit, desired=desired)
 
     def _unit(self, name: str, noun: str, share: _Share) -> Unit:
@@ -306,12 +319,12 @@ class _Division:
         )
 
 
-def _told_apart(
+def _limited(
     shares: Mapping[str, _Share], groups: Container[str] = ()
 ) -> Iterator[tuple[str, _Share]]:
-    """Yield the shares of units by name. All shares without any object beyond `MOST_APART` are merged.
+    """Yield the shares of units by name, and those without any object beyond `MOST_APART` as one.
 
-    `groups` has the names of the groups that exist.
+    `groups` has the names of existing groups.
     """
     absent = [
         name
@@ -330,14 +343,14 @@ def _told_apart(
 
 
 def _maker(group: Group) -> Controller | None:
-    """Return what made a group for its own pods. An entry (1.35) is only in by being named."""
+    """Return the controller that made a group for its own pods. An entry (1.35) has none."""
     return group.meta.controller if group.entry is None else None
 
 
-def _unique(found: Iterable[Unit]) -> list[Unit]:
-    """Return the units, a name that is taken replaced by that of the group, or numbered."""
+def _unique(units: Iterable[Unit]) -> list[Unit]:
+    """Return the units, with the group's name or a number in place of a repeated name."""
     taken: dict[str, Unit] = {}
-    for unit in found:
+    for unit in units:
         name, noun, number = unit.name, unit.noun, 2
         if name in taken and unit.group_name and unit.group_name not in taken:
             name, noun = unit.group_name, "group"
@@ -348,12 +361,12 @@ def _unique(found: Iterable[Unit]) -> list[Unit]:
     return list(taken.values())
 
 
-def _with_events(gang: Gang, found: list[Unit]) -> tuple[Unit, ...]:
-    """Return the units with their memory and the events about them or about no unit in particular."""
+def _with_events(gang: Gang, units: list[Unit]) -> tuple[Unit, ...]:
+    """Return the units with their memory, and with the events about them or about no unit in particular."""
     unit_of: dict[str, str] = {}
-    for unit in found:
-        things = (*unit.jobs, *unit.pods, *((unit.group,) if unit.group is not None else ()))
-        unit_of.update(dict.fromkeys([thing.meta.ref.uid for thing in things], unit.name))
+    for unit in units:
+        objects = (*unit.jobs, *unit.pods, *((unit.group,) if unit.group is not None else ()))
+        unit_of.update(dict.fromkeys([item.meta.ref.uid for item in objects], unit.name))
     unit_of.pop(gang.owner.meta.ref.uid, None)
     by_unit: dict[str, list[int]] = defaultdict(list)
     for number, event in enumerate(gang.events):
@@ -367,5 +380,5 @@ def _with_events(gang: Gang, found: list[Unit]) -> tuple[Unit, ...]:
             ),
             memory=gang.memory.get(unit.name, UnitMemory()),
         )
-        for unit in found
+        for unit in units
     )

@@ -1,27 +1,45 @@
-"""Child Jobs and pods as the Gang page and the API show them."""
+"""State of each Job of a gang, with how its pods are scheduled: as a gang, or pod by pod.
+
+Pods and groups show how the pods of a Job are scheduled. The reason follows what the Job controller of each
+Kubernetes release does (k8s-gang-api.md §5.1, corrected by real-control-plane.md §4 and real-owners.md §4):
+
+- 1.36 makes a gang for every Indexed Job with `completions` = `parallelism` > 1, child Jobs included.
+- 1.37 makes a group for every Job without a controller owner. It is basic unless `spec.scheduling` requests a gang.
+- Neither makes a group for a Job whose template names one. Suspended Jobs get theirs, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
-from gangboard.diagnosis.scheduling_mode import GroupIndex, scheduling_of
-from gangboard.domain.health import Health
+from gangboard.domain.group import Group, Policy, label_of_group, read_entry
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
-from gangboard.domain.pod import Container, Pod
-from gangboard.domain.text import natural
-from gangboard.domain.verdict import NOT_STARTING, Finding, JobState, MemberState
-from gangboard.facts.current_attempt import standing
+from gangboard.domain.pod import Pod
+from gangboard.domain.text import count, label, natural
+from gangboard.domain.verdict import Finding, JobState, Scheduling
 from gangboard.facts.gang import Gang
+from gangboard.facts.groups import CORE, takes_pods
 from gangboard.facts.job_holds import is_held
 from gangboard.facts.unit import Unit
-from gangboard.plugins import registry
 
-_READY = (Health.RUNNING, "ready", "")
-"""State, label and reason of a pod that runs and is ready."""
-# What a container waits for in every ordinary start.
-_ORDINARY = frozenset({"", "ContainerCreating", "PodInitializing"})
+LABELS = {
+    "gang": "Gang",
+    "basic": "Basic group",
+    "brought-along": "Group brought along",
+    "opted-out": "Opted out",
+    "not-eligible": "Not eligible",
+    "owned": "Owned by another",
+    "fallen-back": "Fallen back",
+    "pod-by-pod": "Pod by pod",
+    "unknown": "Not known",
+}
+"""The modes of scheduling and their labels on pages."""
+
+_V135, _V136 = "v1alpha1", "v1alpha2"
+_NOT_BY_OWNER = (_V135, _V136)  # releases in which a controller owner does not decide
+_ONE_BY_ONE = "its pods are scheduled one by one"
 
 
 def job_states(
@@ -62,7 +80,7 @@ def _job_state(
         held=is_held(job, hold),
         finished=job.finish.outcome.value if job.finish is not None else "",
         desired=job.desired,
-        created=len(standing(pods, (job,))),
+        created=len([pod for pod in pods if pod.meta.ref.uid in gang.standing_pods]),
         ready=len([pod for pod in pods if pod.meta.ref.uid in gang.ready_pods]),
         nodes=tuple(sorted(nodes, key=natural)),
         restarts=gang.owner.job_restarts.get(job.meta.ref.name, 0) or job.retries,
@@ -78,105 +96,232 @@ def _job_state(
     )
 
 
-def member_states(gang: Gang) -> tuple[MemberState, ...]:
-    """Return the state of each pod of the gang, in its order."""
-    jobs = {job.meta.ref.uid: job.meta.ref.name for job in gang.jobs}
-    stays = {pod.meta.ref.uid for pod in standing(gang.pods, gang.jobs)}
-    ref = gang.owner.meta.ref
-    kind = registry.owner_kind(ref.group, ref.kind)
-    role_of = kind.role_of if kind and kind.overrides("role_of") else None
-    states: list[MemberState] = []
-    for pod in gang.pods:
-        meta, is_ready = pod.meta, pod.meta.ref.uid in gang.ready_pods
-        state, label, reason = _READY if is_ready else _member(gang, pod)
-        notable = [
-            one
-            for one in pod.containers
-            if one.restarts or one.exit_code or one.last_reason or one.state == "waiting"
-        ]
-        worst = _worst_container(notable) if notable else None
-        states.append(
-            MemberState(
-                ref=meta.ref,
-                job=jobs.get(meta.controller.uid, "") if meta.controller is not None else "",
-                node=pod.node,
-                state=state,
-                label=label if meta.ref.uid in stays else f"{label}, replaced",
-                reason=reason,
-                group=pod.group_name,
-                part=role_of(pod) if role_of is not None else "",
-                since=pod.ready.since if is_ready and pod.ready is not None else _since(pod),
-                restarts=sum([one.restarts for one in notable]) if notable else 0,
-                container=worst.name if worst is not None else "",
-                exit_code=_exit_code(worst) if worst is not None else None,
-            )
+# Scheduling
+
+
+class GroupIndex:
+    """Groups of a gang by name and by maker, indexed once for all its Jobs."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self.by_name = {group.name: group for group in groups if takes_pods(group)}
+        self.by_maker: dict[str, Group] = {}
+        for group in self.by_name.values():
+            if (maker := _core_maker(group)) is not None:
+                self.by_maker.setdefault(maker, group)
+
+
+def scheduling_of(gang: Gang, job: Owner, pods: Sequence[Pod], groups: GroupIndex) -> Scheduling:
+    """Return how the pods of a Job are scheduled. `pods` are those of the Job."""
+    mode, reason = _mode(gang, job, pods, groups)
+    return Scheduling(mode, LABELS[mode], reason)
+
+
+def _mode(gang: Gang, job: Owner, pods: Sequence[Pod], groups: GroupIndex) -> tuple[str, str]:
+    if gang.cluster.groups_unobserved:
+        return "unknown", "PodGroups cannot be read, so how its pods are scheduled is not known."
+    template = _template_group(gang, job)
+    group = _group_of(groups, job, pods, template)
+    if group is not None:
+        return _grouped(job, group)
+    if template:
+        return _without_named_group(gang, pods, template)
+    role = gang.roles.get(job.role_name)
+    if role is not None and role.alone:
+        return "not-eligible", role.alone
+    if other_api := _requested_by_other_api(gang, pods):
+        return other_api
+    requester = _requester(gang, job)
+    if pods and requester and not gang.cluster.gang_api_version:
+        return "fallen-back", (
+            f"{requester} asks for a gang, but this cluster does not serve gang scheduling: "
+            f"{_ONE_BY_ONE}."
         )
-    return tuple(states)
+    if not gang.cluster.gang_api_version:
+        return "pod-by-pod", "This cluster does not serve gang scheduling."
+    return _ungrouped(gang, job, pods, requester)
 
 
-def _member(gang: Gang, pod: Pod) -> tuple[Health, str, str]:
-    """Return state, word and reason of a pod that is not ready."""
-    if pod.phase == "Succeeded":
-        return Health.SUCCEEDED, "succeeded", ""
-    if pod.phase == "Failed":
-        return Health.FAILED, "failed", pod.reason or _exit_reason(pod)
-    if pod.meta.deleting_since is not None:
-        why = pod.disruption.reason if pod.disruption is not None else ""
-        return Health.DEGRADED, "terminating", why
-    if not pod.node:
-        return _unplaced(pod)
-    node = gang.cluster.nodes.get(pod.node)
-    if node is not None and not node.is_ready and gang.cluster.nodes_known:
-        return Health.DEGRADED, "node not ready", pod.node
-    for container in pod.containers:
-        if _is_stuck(container):
-            return Health.DEGRADED, NOT_STARTING, container.reason
-    return Health.STARTING, "starting", ""
-
-
-def _unplaced(pod: Pod) -> tuple[Health, str, str]:
-    if pod.gates:
-        return Health.WAITING, "gated", ", ".join(pod.gates)
-    if pod.is_at_gate:
-        return Health.WAITING, "at the gate", f"holds node {pod.nominated_node}"
-    if pod.scheduled is not None and pod.scheduled.is_false and not pod.is_untried:
-        return Health.WAITING, "waiting", pod.scheduled.reason
-    return Health.WAITING, "waiting", ""
-
-
-def _since(pod: Pod) -> datetime | None:
-    """Return since when a pod is in the state that it is shown in.
-
-    `Ready` turns when it becomes ready, is ready no more,
-    and ends; a pod that has not been ready since it got its node is new there.
-    """
-    if pod.is_terminating and not pod.is_finished:
-        return pod.deletion_asked_at
-    if pod.is_finished or pod.is_ready:
-        return pod.ready.since if pod.ready is not None else None
-    told = [one.since for one in (pod.scheduled, pod.ready) if one is not None and one.since]
-    return max(told) if told else pod.meta.created_at
-
-
-def _worst_container(containers: Iterable[Container]) -> Container | None:
-    """Return the container that ended with an error or does not come up; None without one."""
-    return max(
-        (one for one in containers if one.exit_code or one.last_reason or _is_stuck(one)),
-        key=lambda one: (_is_stuck(one), bool(one.exit_code), one.restarts),
-        default=None,
+def _ungrouped(gang: Gang, job: Owner, pods: Sequence[Pod], requester: str) -> tuple[str, str]:
+    """Return why a Job has no group although the cluster serves them and its template names none."""
+    if named := next(
+        (pod.group_name for pod in pods if pod.group_name and not pod.ignores_group), ""
+    ):
+        return "unknown", f"Its pods name {label_of_group(named)}, which does not exist."
+    if requester and pods:
+        return (
+            "fallen-back",
+            f"{requester} asks for a gang, but its pods name no PodGroup: {_ONE_BY_ONE}.",
+        )
+    if job.delegated_template and pods:
+        return "fallen-back", (
+            f"Its owner left its group to the Job controller (template {job.delegated_template}), "
+            f"but its pods name no PodGroup: {_ONE_BY_ONE}."
+        )
+    if rule := _not_eligible(gang, job):
+        return "not-eligible", rule
+    if owner := _owner_in_the_way(gang, job):
+        return "owned", owner
+    if gang.cluster.gang_api_version == _V135:
+        return "pod-by-pod", (
+            "Its template names no Workload, and Kubernetes 1.35 makes none for a Job."
+        )
+    if not pods:
+        return "unknown", "It has no PodGroup and no pods yet."
+    return "pod-by-pod", (
+        "No PodGroup was made for it, and it did not ask for a gang: the Job controller of this "
+        "cluster makes none."
     )
 
 
-def _is_stuck(container: Container) -> bool:
-    return container.state == "waiting" and container.reason not in _ORDINARY
+def _template_group(gang: Gang, job: Owner) -> str:
+    """Return the PodGroup that the pod template of a Job or of its role names."""
+    role = gang.roles.get(job.role_name)
+    return job.group_name or (role.group_name if role is not None else "")
 
 
-def _exit_code(container: Container) -> int | None:
-    return container.last_exit_code if container.exit_code is None else container.exit_code
+def _group_of(groups: GroupIndex, job: Owner, pods: Sequence[Pod], template: str) -> Group | None:
+    """Return the group of the pods of a Job. Without pods it is the group made for the Job or named by it."""
+    if pods:
+        named = [pod.group_name for pod in pods if pod.group_name and not pod.ignores_group]
+        if not named:
+            return None
+        names = Counter(named)
+        name = max(names, key=lambda name: (names[name], name))
+        return groups.by_name.get(name)
+    if template:
+        return groups.by_name.get(template)
+    return groups.by_maker.get(job.meta.ref.uid)
 
 
-def _exit_reason(pod: Pod) -> str:
-    for container in pod.containers:
-        if container.exit_code:
-            return container.reason or f"exit code {container.exit_code}"
-    return ""
+def _core_maker(group: Group) -> str | None:
+    """Return the uid of the controller of a group of Kubernetes itself; None where it has none."""
+    controller = group.meta.controller
+    is_core = group.entry is None and group.meta.ref.group == CORE
+    return controller.uid if is_core and controller is not None else None
+
+
+def _grouped(job: Owner, group: Group) -> tuple[str, str]:
+    """Return the mode of a Job whose pods are in a group that exists."""
+    name, policy = group.name, _policy(group)
+    if _core_maker(group) != job.meta.ref.uid:
+        return "brought-along", f"Its pods are in {label_of_group(name)}{_maker(group)}: {policy}."
+    if group.policy is Policy.GANG:
+        template = job.delegated_template
+        source = f" from template {template} of Workload {group.workload_name}" if template else ""
+        return "gang", f"The Job controller made PodGroup {name}{source}: {policy}."
+    if group.policy is Policy.BASIC:
+        is_requested = job.gang_request is not None and job.gang_request.policy == "basic"
+        why = (
+            "spec.scheduling asks for it"
+            if is_requested
+            else "no gang was asked for in spec.scheduling"
+        )
+        return "basic", f"The Job controller made PodGroup {name}: {policy}, because {why}."
+    return "unknown", f"The Job controller made PodGroup {name}: {policy}."
+
+
+def _policy(group: Group) -> str:
+    """Return what the policy of a group means for its pods."""
+    if group.policy is Policy.GANG:
+        return f"a gang of {count(group.quorum or 0, 'pod')}, placed together or not at all"
+    if group.policy is Policy.BASIC:
+        return "a basic group, whose pods are placed one by one"
+    text = f" ({group.policy_text})" if group.policy_text else ""
+    return f"its policy{text} is not known to this release of gangboard"
+
+
+def _maker(group: Group) -> str:
+    controller = group.meta.controller
+    if controller is None:
+        return ", which no controller made"
+    return f", which {controller.kind} {controller.name} owns"
+
+
+def _without_named_group(gang: Gang, pods: Sequence[Pod], template: str) -> tuple[str, str]:
+    """Return the mode of a Job whose template names a group that its pods are not in."""
+    name = label_of_group(template)
+    if pods and not any(pod.group_name for pod in pods):
+        field = "workloadRef" if read_entry(template) is not None else "schedulingGroup"
+        why = (
+            f"{field} was dropped on the way to the pods"
+            if gang.cluster.gang_api_version
+            else "this cluster does not serve gang scheduling"
+        )
+        return "fallen-back", f"Its template names {name}, but {why}: {_ONE_BY_ONE}."
+    if not gang.cluster.gang_api_version:
+        return "pod-by-pod", (
+            f"Its template names {name}, but this cluster does not serve gang scheduling."
+        )
+    if read_entry(template) is not None:
+        return "brought-along", f"Its template names {name}, which does not exist."
+    return "opted-out", (
+        f"Its template names {name}, so the Job controller makes none for it; "
+        "that PodGroup does not exist."
+    )
+
+
+def _requester(gang: Gang, job: Owner) -> str:
+    """Return the label of the object whose spec requests a gang, or empty."""
+    requested = gang.gang_requests.get(job.meta.ref.uid)
+    if requested is None:
+        return ""
+    request, owner = requested
+    if request.policy != "gang" or request.api:
+        return ""
+    if request.asker is not None:
+        return label(request.asker)
+    own = owner.gang_request
+    field = "" if own is not None and own.words else "spec.scheduling of "
+    return f"{field}{label(owner.meta.ref)}"
+
+
+def _requested_by_other_api(gang: Gang, pods: Sequence[Pod]) -> tuple[str, str] | None:
+    """Return the mode of pods in a gang of another API that their scheduler does not read."""
+    ignoring = next((pod for pod in pods if pod.group_kind and pod.ignores_group), None)
+    if ignoring is not None:
+        return "pod-by-pod", (
+            f"Its pods name {label_of_group(ignoring.group_name)}, which scheduler "
+            f"{ignoring.scheduler_name} does not read: {_ONE_BY_ONE}."
+        )
+    request = gang.owner.gang_request
+    if request is None or not request.api:
+        return None
+    requester = label(request.asker or gang.owner.meta.ref)
+    return (
+        "unknown",
+        f"{requester} asks for a gang by {request.api}, and no pod names a group of it.",
+    )
+
+
+def _not_eligible(gang: Gang, job: Owner) -> str:
+    """Return why the Job controller makes no group for a Job of this shape, or empty."""
+    if job.managed_by:
+        return f"It is managed by {job.managed_by}, so the Job controller leaves it alone."
+    if gang.cluster.gang_api_version != _V136:
+        return ""
+    if (job.parallelism or 0) < 2:
+        shape = f"parallelism is {job.parallelism or 0}"
+        rule = "more than 1"
+    elif not job.indexed:
+        shape, rule = "completionMode is NonIndexed", "Indexed"
+    elif job.completions != job.parallelism:
+        completions = "not set" if job.completions is None else str(job.completions)
+        shape, rule = f"completions is {completions}", f"equal to parallelism ({job.parallelism})"
+    else:
+        return ""
+    return f"Kubernetes 1.36 makes gangs only of Jobs that fit: {shape}, it must be {rule}."
+
+
+def _owner_in_the_way(gang: Gang, job: Owner) -> str:
+    """Return why 1.37 makes no group for a Job with a controller owner, or empty."""
+    controller = job.meta.controller
+    if (
+        controller is None
+        or gang.cluster.gang_api_version in _NOT_BY_OWNER
+        or job.delegated_template
+    ):
+        return ""
+    return (
+        f"{controller.kind} {controller.name} owns it, and Kubernetes 1.37 makes no PodGroup for "
+        "a Job that another controller owns."
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
@@ -11,7 +10,14 @@ from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.facts.gang import Root
-from gangboard.facts.workload_entries import CORE, POD_GROUP, WORKLOAD, has_entries, takes_pods
+from gangboard.facts.groups import (
+    POD_GROUP,
+    WORKLOAD,
+    group_size,
+    has_entries,
+    pods_by_group,
+    takes_pods,
+)
 
 
 def as_owner(
@@ -43,47 +49,6 @@ def _size_of(groups: Iterable[Group], pods: Iterable[Pod], foreign_pods: Iterabl
     return sum(
         group_size(group, own.get(group.name, []), foreign.get(group.name, [])) for group in groups
     )
-
-
-def group_size(group: Group, pods: Sequence[Pod], foreign_pods: Sequence[Pod]) -> int:
-    """Return how many pods a group nobody owns should have: those that exist, at least its quorum.
-
-    `pods` and `foreign_pods` are in the group. Pods of other gangs count towards the quorum.
-    """
-    if group.name in loose_groups((group,), (*pods, *foreign_pods)):
-        return len(pods)
-    return max(len(pods), quorum_of(group) - len(foreign_pods))
-
-
-def pods_by_group(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
-    """Return the pods by the name of the group that they name; those without one by the empty name."""
-    found: dict[str, list[Pod]] = defaultdict(list)
-    for pod in pods:
-        found[pod.group_name].append(pod)
-    return dict(found)
-
-
-def loose_groups(groups: Iterable[Group], pods: Iterable[Pod]) -> frozenset[str]:
-    """Return the names of groups that keep nobody together.
-
-    No scheduler of their pods reads them; or they are of another API than the core one and without a quorum, such as those that
-    a scheduler makes of its own for each pod.
-    """
-    ignored, read = set[str](), set[str]()
-    for pod in pods:
-        if pod.group_name:
-            (ignored if pod.ignores_group else read).add(pod.group_name)
-    alone = {
-        group.name
-        for group in groups
-        if group.meta.ref.group != CORE and group.policy is not Policy.GANG
-    }
-    return frozenset(ignored - read | alone)
-
-
-def quorum_of(group: Group) -> int:
-    """Return `gang.minCount` of a PodGroup with gang policy, else 0."""
-    return (group.quorum or 0) if group.policy is Policy.GANG else 0
 
 
 def _units_of(root: Group, groups: Sequence[Group]) -> tuple[Group, ...]:
@@ -131,20 +96,20 @@ def _finish_of_pod(pod: Pod) -> Finish | None:
     """
     if pod.is_terminating:
         return None
-    at = pod.ready.since if pod.ready is not None else None
+    time = pod.ready.since if pod.ready is not None else None
     if pod.phase == "Succeeded":
-        return Finish(Outcome.SUCCEEDED, pod.reason, pod.message, at)
+        return Finish(Outcome.SUCCEEDED, pod.reason, pod.message, time)
     if pod.phase != "Failed":
         return None
     reason = pod.reason
     for container in pod.containers:
         if not reason and container.exit_code:
             reason = container.reason or "Error"
-    return Finish(Outcome.FAILED, reason, pod.message or _exit_text(pod), at)
+    return Finish(Outcome.FAILED, reason, pod.message or _exit_text(pod), time)
 
 
 def _exit_text(pod: Pod) -> str:
-    ended = [one for one in pod.containers if one.exit_code]
+    ended = [container for container in pod.containers if container.exit_code]
     if not ended:
         return ""
     return f"container {ended[0].name} ended with exit code {ended[0].exit_code}"
@@ -162,13 +127,13 @@ def _finish_of_pods(pods: Sequence[Pod], size: int) -> Finish | None:
         return None
     if size > len(pods):
         return None
-    ends = [finish.at for pod in pods if (finish := _finish_of_pod(pod)) and finish.at]
-    at: datetime | None = max(ends, default=None)
+    times = [finish.at for pod in pods if (finish := _finish_of_pod(pod)) and finish.at]
+    time: datetime | None = max(times, default=None)
     failed = sum(pod.phase == "Failed" for pod in pods)
     if not failed:
-        return Finish(Outcome.SUCCEEDED, "", "", at)
+        return Finish(Outcome.SUCCEEDED, "", "", time)
     noun = "pod" if len(pods) == 1 else "pods"
-    return Finish(Outcome.FAILED, "", f"{failed} of {len(pods)} {noun} failed", at)
+    return Finish(Outcome.FAILED, "", f"{failed} of {len(pods)} {noun} failed", time)
 
 
 def _only_class(pods: Sequence[Pod]) -> str:

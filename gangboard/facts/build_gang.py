@@ -1,8 +1,9 @@
-"""Puts the objects of one gang together. The poll cache, the database and the live cluster supply them."""
+"""Builds the model of a gang from objects that the poll cache, the database or the live cluster supplies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -22,21 +23,20 @@ from gangboard.domain.text import natural
 from gangboard.domain.verdict import UnitMemory
 from gangboard.facts.bare_objects import as_owner
 from gangboard.facts.cluster_view import ClusterView, Unobserved
-from gangboard.facts.current_attempt import current_uids, tree_of
 from gangboard.facts.gang import Gang, Linked, Root, Victim
+from gangboard.facts.groups import WORKLOAD, entry_groups
 from gangboard.facts.owner_references import odd_references, with_known_controller
 from gangboard.facts.replicas import MOST_NAMED, numbered_replicas
-from gangboard.facts.unobserved_kinds import concerning
-from gangboard.facts.workload_entries import WORKLOAD, entry_groups
+from gangboard.facts.unobserved import concerning
 from gangboard.plugins import registry
 
-_Kept = TypeVar("_Kept", Owner, Pod, Group, Hold, QueueEntry)
+_Object = TypeVar("_Object", Owner, Pod, Group, Hold, QueueEntry)
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class GangObjects:
-    """What a source supplies of one gang besides its root. Only the poll supplies pods and what follows them."""
+    """The objects of a gang besides its root. Only the poll supplies pods, and the fields that depend on pods."""
 
     members: Iterable[Linked] = ()
     """The other members by the ownership graph, those of former attempts included."""
@@ -72,28 +72,28 @@ NO_OBJECTS = GangObjects()
 
 
 def build_gang(root: Root, objects: GangObjects, cluster: ClusterView, now: datetime) -> Gang:
-    """Return the gang of `root`, without what former attempts of the owner left behind.
+    """Return the gang of `root`, without the objects of former attempts.
 
-    Jobs, groups and pods come in the order of their names, events newest first.
+    Jobs, groups and pods are ordered by name, events newest first.
     """
     known = _by_uid(root, objects.members)
-    owners = {uid: thing for uid, thing in known.items() if isinstance(thing, Owner)}
+    owners = {uid: item for uid, item in known.items() if isinstance(item, Owner)}
     current = current_uids(root, owners.values()) if isinstance(root, Owner) else frozenset()
     old = owners.keys() - current
     tree: tuple[Owner, ...] = ()
     if isinstance(root, Owner):
         tree = tree_of(root, owners.values(), current, objects.blueprints)
-    kept = [thing for thing in known.values() if not _is_left_behind(thing, old)]
-    gone = known.keys() - {thing.meta.ref.uid for thing in kept}
-    pods = _ordered(thing for thing in kept if isinstance(thing, Pod))
+    current_objects = [item for item in known.values() if not _is_left_behind(item, old)]
+    former = known.keys() - {item.meta.ref.uid for item in current_objects}
+    pods = _ordered(item for item in current_objects if isinstance(item, Pod))
     foreign_pods = _ordered(objects.foreign_pods)
-    all_groups = _ordered(thing for thing in kept if isinstance(thing, Group))
+    all_groups = _ordered(item for item in current_objects if isinstance(item, Group))
     workloads = tuple(group for group in all_groups if group.meta.ref.kind == WORKLOAD)
     groups = (
         *(group for group in all_groups if group.meta.ref.kind != WORKLOAD),
         *entry_groups(workloads, owners.values(), pods, foreign_pods, root.meta.ref.uid),
     )
-    events = _newest_first(event for event in objects.events if event.regarding.uid not in gone)
+    events = _newest_first(event for event in objects.events if event.regarding.uid not in former)
     roles_of_pods = _roles_of_pods(tree, pods)
     elsewhere = objects.owned_elsewhere
     return Gang(
@@ -111,12 +111,12 @@ def build_gang(root: Root, objects: GangObjects, cluster: ClusterView, now: date
         pods=pods,
         foreign_pods=foreign_pods,
         placeholders=_ordered(objects.placeholders),
-        holds=_ordered(thing for thing in kept if isinstance(thing, Hold)),
-        entries=_entries(kept, root, pods),
+        holds=_ordered(item for item in current_objects if isinstance(item, Hold)),
+        entries=_entries(current_objects, root, pods),
         events=events,
         not_made=tuple(_not_made(tree, events)),
         odd_references=tuple(odd_references(root, owners, owned_elsewhere=elsewhere)),
-        unobserved=concerning(objects.unobserved, root, kept),
+        unobserved=concerning(objects.unobserved, root, current_objects),
         memory=objects.memory,
         memory_since=objects.memory_since,
         queues=objects.queues,
@@ -132,28 +132,104 @@ def build_gang(root: Root, objects: GangObjects, cluster: ClusterView, now: date
     )
 
 
+# Current attempt
+
+
+def current_uids(root: Owner, owners: Iterable[Owner]) -> frozenset[str]:
+    """Return the uids of the root and of the owners below it that belong to its current attempt.
+
+    The kind of each parent decides which of its children count. A child of an old child does not count.
+    """
+    by_uid = {owner.meta.ref.uid: owner for owner in (root, *owners)}
+    under: dict[str, list[Owner]] = defaultdict(list)
+    for owner in by_uid.values():
+        if owner.meta.controller is not None and owner is not root:
+            under[owner.meta.controller.uid].append(owner)
+    current = {root.meta.ref.uid: None}
+    for uid in (waiting := [root.meta.ref.uid]):
+        new = [
+            child.meta.ref.uid
+            for child in under[uid]
+            if child.meta.ref.uid not in current and _is_current(by_uid[uid], child)
+        ]
+        current.update(dict.fromkeys(new))
+        waiting.extend(new)
+    return frozenset(current)
+
+
+def _is_current(parent: Owner, child: Owner) -> bool:
+    kind = registry.owner_kind(parent.meta.ref.group, parent.meta.ref.kind)
+    return kind is None or kind.is_current(parent, child)
+
+
+def tree_of(
+    root: Owner,
+    owners: Iterable[Owner],
+    current: Collection[str],
+    blueprints: Sequence[Blueprint] = (),
+) -> tuple[Owner, ...]:
+    """Return the root and the owners below it, parents first, each completed.
+
+    `current` are the uids that count (`current_uids`). A kind without a size and roles of its own takes them from its
+    children (`OwnerKind.complete`), so the lowest owners are completed first. `blueprints` are the known ones.
+    """
+    by_uid = {
+        owner.meta.ref.uid: owner for owner in (root, *owners) if owner.meta.ref.uid in current
+    }
+    under: dict[str, list[str]] = defaultdict(list)
+    for uid, owner in by_uid.items():
+        if owner.meta.controller is not None and uid != root.meta.ref.uid:
+            under[owner.meta.controller.uid].append(uid)
+    order = [root.meta.ref.uid]
+    for uid in order:
+        order += under[uid]
+    completed: dict[str, Owner] = {}
+    for uid in reversed(order):
+        children = [completed[child] for child in under[uid]]
+        completed[uid] = _completed(by_uid[uid], children, blueprints)
+    return tuple(completed[uid] for uid in order)
+
+
+def _completed(owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]) -> Owner:
+    ref = owner.meta.ref
+    kind = registry.owner_kind(ref.group, ref.kind)
+    if kind is None or kind.complete is None:
+        return owner
+    known = [
+        blueprint
+        for blueprint in blueprints
+        if replace(blueprint.meta.ref, uid="") in owner.blueprints
+    ]
+    return kind.complete(owner, children, known)
+
+
+# Objects
+
+
 def _by_uid(root: Linked, members: Iterable[Linked]) -> dict[str, Linked]:
-    """Return root and members by uid, each with a controller that is known, if it has one."""
-    known: dict[str, Linked] = {thing.meta.ref.uid: thing for thing in (root, *members)}
-    owners = {uid: thing for uid, thing in known.items() if isinstance(thing, Owner)}
-    for uid, thing in known.items():
-        if (isinstance(thing, Owner) and thing is not root) or isinstance(thing, Pod):
-            known[uid] = with_known_controller(thing, owners)
+    """Return root and members by uid, each with a known owner as its controller, if it has one."""
+    known: dict[str, Linked] = {item.meta.ref.uid: item for item in (root, *members)}
+    owners = {uid: item for uid, item in known.items() if isinstance(item, Owner)}
+    for uid, item in known.items():
+        if (isinstance(item, Owner) and item is not root) or isinstance(item, Pod):
+            known[uid] = with_known_controller(item, owners)
     return known
 
 
-def _entries(kept: Iterable[Linked], root: Linked, pods: Iterable[Pod]) -> tuple[QueueEntry, ...]:
+def _entries(
+    objects: Iterable[Linked], root: Linked, pods: Iterable[Pod]
+) -> tuple[QueueEntry, ...]:
     """Return the entries of a gang; those about pods of it are about its root, which they keep from running."""
     members = {"", *(pod.meta.ref.uid for pod in pods)}
     return _ordered(
         replace(entry, owner_uid=root.meta.ref.uid) if entry.owner_uid in members else entry
-        for entry in kept
+        for entry in objects
         if isinstance(entry, QueueEntry)
     )
 
 
 def _not_made(tree: Iterable[Owner], events: Iterable[Event]) -> Iterator[NotMade]:
-    """Yield what the controllers of these owners could not make for them, newest first."""
+    """Yield the failed creations that the controllers of these owners report, newest first."""
     reasons = {}
     for owner in tree:
         ref = owner.meta.ref
@@ -164,18 +240,18 @@ def _not_made(tree: Iterable[Owner], events: Iterable[Event]) -> Iterator[NotMad
         words = reasons.get(event.regarding.uid, {}).get(event.reason)
         if words is not None:
             ref = event.regarding
-            said = words.replace("NAMESPACE/NAME", f"{ref.namespace}/{ref.name}")
-            yield NotMade(event, event.note.removeprefix(said).strip())
+            prefix = words.replace("NAMESPACE/NAME", f"{ref.namespace}/{ref.name}")
+            yield NotMade(event, event.note.removeprefix(prefix).strip())
 
 
 def _roles_of_pods(tree: Sequence[Owner], pods: Iterable[Pod]) -> dict[str, str]:
-    """Return the role of each pod whose kind tells it by labels."""
+    """Return the role of each pod whose kind knows it by labels."""
     ref = tree[0].meta.ref if tree else None
     kind = registry.owner_kind(ref.group, ref.kind) if ref is not None else None
     if kind is None or not kind.overrides("role_of"):
         return {}
-    found = {pod.meta.ref.uid: kind.role_of(pod) for pod in pods}
-    return {uid: role for uid, role in found.items() if role}
+    roles = {pod.meta.ref.uid: kind.role_of(pod) for pod in pods}
+    return {uid: role for uid, role in roles.items() if role}
 
 
 def _with_replicas(owner: Owner, roles_of_pods: Mapping[str, str]) -> Owner:
@@ -183,39 +259,43 @@ def _with_replicas(owner: Owner, roles_of_pods: Mapping[str, str]) -> Owner:
     kind = registry.owner_kind(owner.meta.ref.group, owner.meta.ref.kind)
     if kind is None or not kind.overrides("is_numbered"):
         return owner
-    there, left = set(roles_of_pods.values()), MOST_NAMED
+    existing, room = set(roles_of_pods.values()), MOST_NAMED
     roles: list[Role] = []
     for role in owner.roles:
         if not kind.is_numbered(role):
             roles.append(role)
             continue
-        replicas = numbered_replicas(role, there, left)
-        left -= min(left, sum(one.name not in there for one in replicas))
+        replicas = numbered_replicas(role, existing, room)
+        room -= min(room, sum(replica.name not in existing for replica in replicas))
         roles += replicas
     return replace(owner, roles=tuple(roles))
 
 
 def _leaving(victims: Iterable[tuple[Pod, str]]) -> tuple[Victim, ...]:
-    """Return the victims that still hold their room. Who was only about to get a node is not deleted."""
-    found = {
+    """Return the victims that still hold a node. A pod that was only nominated to a node is not deleted."""
+    leaving = {
         pod.meta.ref.uid: Victim(
             pod.meta.ref, taker, pod.disruption.since if pod.disruption is not None else None
         )
         for pod, taker in victims
         if pod.is_live and pod.is_terminating
     }
-    return tuple(sorted(found.values(), key=lambda one: (one.pod.namespace, natural(one.pod.name))))
+    return tuple(
+        sorted(
+            leaving.values(), key=lambda victim: (victim.pod.namespace, natural(victim.pod.name))
+        )
+    )
 
 
-def _is_left_behind(thing: Linked, old: Set[str]) -> bool:
-    """Whether an object is an owner of a former attempt or was made by one."""
-    controller = thing.meta.controller
+def _is_left_behind(item: Linked, old: Set[str]) -> bool:
+    """Return whether an object is an owner of a former attempt or was made by such an owner."""
+    controller = item.meta.controller
     made_by = controller.uid if controller is not None else ""
-    return thing.meta.ref.uid in old or made_by in old
+    return item.meta.ref.uid in old or made_by in old
 
 
-def _ordered(things: Iterable[_Kept]) -> tuple[_Kept, ...]:
-    return tuple(sorted(things, key=lambda one: (natural(one.meta.ref.name), one.meta.ref.uid)))
+def _ordered(objects: Iterable[_Object]) -> tuple[_Object, ...]:
+    return tuple(sorted(objects, key=lambda item: (natural(item.meta.ref.name), item.meta.ref.uid)))
 
 
 def _newest_first(events: Iterable[Event]) -> tuple[Event, ...]:

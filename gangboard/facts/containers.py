@@ -1,7 +1,12 @@
-"""Containers that do not come up: which, in how many pods, and how bad that is for the gang."""
+"""Containers that do not come up: which, in how many pods, and how bad that is for the gang.
+
+Texts of the kubelet (kubelet_pods.go, security_context.go, volume/configmap, volume/secret) and of container runtimes
+(`exec: "x": executable file not found in $PATH`) name what to create or correct. The kubelet tries again by itself.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,7 +15,7 @@ from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
 from gangboard.domain.health import Health
 from gangboard.domain.pod import Container, Pod
 from gangboard.domain.shell import command
-from gangboard.domain.text import count
+from gangboard.domain.text import count, names
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
 
@@ -70,7 +75,9 @@ def find_container_problem(
     """
     if not unit.halted_containers:
         return None
-    pairs = [(pod, one) for pod, one in unit.halted_containers if has_problem(one)]
+    pairs = [
+        (pod, container) for pod, container in unit.halted_containers if has_problem(container)
+    ]
     if not pairs:
         return None
     often = Counter(container.name for _, container in pairs)
@@ -149,12 +156,14 @@ def common_exit(pods: Iterable[Pod]) -> Exit | None:
             continue
         for container in pod.containers:
             if container.exit_code:
-                end = container.name, container.exit_code, container.reason
-                exits.setdefault(end, []).append(pod)
+                ending = container.name, container.exit_code, container.reason
+                exits.setdefault(ending, []).append(pod)
     if not exits:
         return None
-    (name, code, reason), found = max(exits.items(), key=lambda item: (len(item[1]), str(item[0])))
-    return Exit(name, code, reason, tuple(found))
+    (name, code, reason), containers = max(
+        exits.items(), key=lambda item: (len(item[1]), str(item[0]))
+    )
+    return Exit(name, code, reason, tuple(containers))
 
 
 def last_end(container: Container) -> str:
@@ -165,3 +174,58 @@ def last_end(container: Container) -> str:
     if code is None:
         return ""
     return f"exit code {code}" + (f" ({reason})" if reason else "")
+
+
+_KINDS = {"secret": "Secret", "config": "ConfigMap", "configmap": "ConfigMap"}
+_ABSENT = re.compile(r'\b(secret|configmap) "([\w.-]{1,253})" not found', re.IGNORECASE)
+_NO_KEY = re.compile(r"couldn't find key (\S{1,253}) in (Secret|ConfigMap) ([\w.-]+/[\w.-]+)")
+_NO_FILE = re.compile(
+    r'volume "([\w.-]{1,253})".{0,300}references non-existent (secret|config) key: (\S{1,253})'
+)
+_NO_COMMAND = re.compile(
+    r'exec: "([^"]{1,200})": (?:executable file not found|stat [^:]+: no such file or directory)'
+)
+_WHOSE = re.compile(r' \(pod: "[^"]{1,600}", container: [\w-]{1,63}\)$')
+_AS_ROOT = "container has runAsNonRoot and image will run as root"
+_USER_NAME = "image has non-numeric user"
+_AGAIN = "the kubelet tries again by itself"
+
+
+def absent_object(text: str, namespace: str) -> str:
+    """Return the sentence that names the Secret, ConfigMap or key to create, or an empty text."""
+    absent = dict.fromkeys(
+        f"{_KINDS[kind.lower()]} {namespace}/{name}" for kind, name in _ABSENT.findall(text)
+    )
+    if absent:
+        return f"Create {names(absent)}: {_AGAIN}."
+    key = _NO_KEY.search(text)
+    if key is not None:
+        return f"Add key {key[1]} to {key[2]} {key[3]}: {_AGAIN}."
+    file = _NO_FILE.search(text)
+    if file is not None:
+        return f"Add key {file[3]} to the {_KINDS[file[2]]} of volume {file[1]}: {_AGAIN}."
+    return ""
+
+
+def telling_part(text: str) -> str:
+    """Return the cause in the text, without the words of the runtime and the name of the pod around it."""
+    command = _NO_COMMAND.search(text)
+    return command[0] if command is not None else _WHOSE.sub("", text)
+
+
+def wrong_template(text: str, container: str) -> str:
+    """Return the sentence that names the error in a container's own spec, or an empty text."""
+    command = _NO_COMMAND.search(text)
+    if command is not None:
+        return (
+            f"Correct the command of container {container}, or name an image that has "
+            f"{command[1]} ({ChangeMethod.RECREATE})."
+        )
+    if _AS_ROOT in text:
+        return (
+            f"Set runAsUser of container {container} to a user other than 0, or name an image "
+            f"whose user is not root ({ChangeMethod.RECREATE})."
+        )
+    if _USER_NAME in text:
+        return f"Set runAsUser of container {container} to the number of its user ({ChangeMethod.RECREATE})."
+    return ""

@@ -1,4 +1,4 @@
-"""What is not made yet on purpose: roles that wait for another role, and pods that wait for their leader."""
+"""What a unit waits for: another role, the leader of its role, or a group that does not exist."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gangboard.domain.owner import Dependency, LeaderState, Role
+from gangboard.domain.pod import Pod
 from gangboard.facts.unit import Unit
 
 
@@ -66,3 +67,19 @@ def followers_due(unit: Unit) -> datetime | None:
     reached = {LeaderState.PLACED: leader.scheduled, LeaderState.READY: leader.ready}
     condition = reached[role.followers_wait] if role.followers_wait is not None else None
     return condition.since if condition is not None and condition.is_true else None
+
+
+def waiting_for_missing_group(unit: Unit) -> tuple[Pod, ...]:
+    """Return the waiting pods that name a missing group of the unit. Empty if gangboard would not know the group."""
+    if not unit.group_name or unit.group is not None:
+        return ()
+    waiting = tuple(pod for pod in unit.unplaced if pod.group_name == unit.group_name)
+    return waiting if waiting and _would_be_known(unit, waiting[0].group_kind) else ()
+
+
+def _would_be_known(unit: Unit, kind: str) -> bool:
+    """Return whether groups of that kind (`Pod.group_kind`) are served, and all of them can be read."""
+    gang = unit.gang
+    if kind:
+        return kind in gang.cluster.known_kinds
+    return bool(gang.cluster.gang_api_version) and not gang.cluster.groups_unobserved

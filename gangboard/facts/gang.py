@@ -1,4 +1,4 @@
-"""One gang: its objects at one moment, and what follows from them."""
+"""The model of a gang: its objects at one moment, and all that follows from them."""
 
 from __future__ import annotations
 
@@ -13,26 +13,32 @@ from gangboard.domain.event import Event, NotMade
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller, ObjectRef
-from gangboard.domain.owner import Owner, Role, SuspendChange
+from gangboard.domain.owner import GangRequest, Owner, Role, SuspendChange
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import UnusableClaims
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.queue_status import QueueStanding, QueueStatus, queue_statuses_of
+from gangboard.domain.queue_status import QueueStatus, queue_statuses_of
 from gangboard.domain.quota import QueueTree
 from gangboard.domain.suspension import RecordedSuspend
 from gangboard.domain.text import label, names
 from gangboard.domain.traits import NO_TRAITS, KindTraits, QueueTraits
 from gangboard.domain.verdict import UnitMemory
 from gangboard.facts.cluster_view import NO_VIEW, ClusterView, Unobserved
+from gangboard.facts.jobs import (
+    JobKey,
+    age_of_hold,
+    asks_for_pods,
+    hold_key,
+    job_key,
+    seats_of,
+    standing,
+)
 
 Linked = Owner | Pod | Group | Hold | QueueEntry
 """An object that can be part of a gang."""
 
 Root = Owner | Pod | Group | QueueEntry
 """An object that can be the topmost one of a gang."""
-
-JobKey = tuple[str, str, str]
-"""(uid of the controller, namespace, name) of a Job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +51,12 @@ class Victim:
     since: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WaitReason:
-    """Why a Job may not run now, whatever it asks for."""
-
-    why: str
-    """Half a sentence: `Kueue has not admitted JobSet run`."""
-    until: str
-    """What has to come before it starts: `the JobSet does`."""
-
-
 @dataclass(frozen=True)
 class Gang:
     """The objects of one gang, made by `build_gang`. Rules, policy and pages read them here.
 
-    `owner` is the topmost object of a known kind. A bare PodGroup, Workload or pod is presented as
-    an owner too, so that no rule needs a case of its own for it.
+    `owner` is the topmost object of a known kind. A bare PodGroup, Workload or pod is presented as an owner, too, so
+    rules need no special case for it.
     """
 
     owner: Owner
@@ -128,25 +124,25 @@ class Gang:
 
     @property
     def makers(self) -> tuple[Owner, ...]:
-        """The owner and what makes its Jobs for it, parents first."""
+        """The owner and the owners below it that make its Jobs, parents first."""
         return self.owner, *self.middle
 
     @property
     def traits(self) -> KindTraits:
-        """What is peculiar to the kind of its owner."""
+        """The peculiarities of its owner's kind."""
         return self.traits_of(self.owner.meta.ref)
 
-    def traits_of(self, thing: ObjectRef | Controller) -> KindTraits:
-        """Return what is peculiar to the kind of an object."""
-        return self.kinds.get((thing.group, thing.kind), NO_TRAITS)
+    def traits_of(self, reference: ObjectRef | Controller) -> KindTraits:
+        """Return the traits of an object's kind."""
+        return self.kinds.get((reference.group, reference.kind), NO_TRAITS)
 
     @cached_property
     def named(self) -> Mapping[tuple[str, str, str], Owner | Group]:
         """The owners in `middle` and the groups with an object, by (API group, kind, name)."""
         groups = (group for group in self.groups if group.entry is None)
-        things: tuple[Owner | Group, ...] = (*self.middle, *groups)
-        refs = [(thing.meta.ref, thing) for thing in things]
-        return {(ref.group, ref.kind, ref.name): thing for ref, thing in refs}
+        objects: tuple[Owner | Group, ...] = (*self.middle, *groups)
+        refs = [(item.meta.ref, item) for item in objects]
+        return {(ref.group, ref.kind, ref.name): item for ref, item in refs}
 
     # Roles and Jobs
 
@@ -190,8 +186,8 @@ class Gang:
 
     def unfinished_beside(self, job: Owner, chosen: frozenset[str]) -> int:
         """Return the number of unfinished Jobs besides this one and the chosen uids."""
-        left = (chosen & self.child_jobs.keys()) | {job.meta.ref.uid}
-        return self.unfinished - sum(self.child_jobs[uid].finish is None for uid in left)
+        excluded = (chosen & self.child_jobs.keys()) | {job.meta.ref.uid}
+        return self.unfinished - sum(self.child_jobs[uid].finish is None for uid in excluded)
 
     @cached_property
     def unmet(self) -> Mapping[str, tuple[Unmet, ...]]:
@@ -206,6 +202,26 @@ class Gang:
             for name in {dependency.role for dependency in role.depends_on}:
                 roles[name].append(role)
         return {name: tuple(waiting) for name, waiting in roles.items()}
+
+    @cached_property
+    def gang_requests(self) -> Mapping[str, tuple[GangRequest, Owner]]:
+        """uid of a Job → the gang request for its pods, and the object that makes it: the Job or the owner.
+
+        If the owner has requests by role, only the one for the Job's role counts.
+        """
+        of_roles = {
+            role.name: role.gang_request
+            for role in reversed(self.owner.roles)
+            if role.gang_request is not None
+        }
+        requests: dict[str, tuple[GangRequest, Owner]] = {}
+        for job in self.jobs:
+            of_owner = of_roles.get(job.role_name) if of_roles else self.owner.gang_request
+            if job.gang_request is not None:
+                requests[job.meta.ref.uid] = job.gang_request, job
+            elif of_owner is not None:
+                requests[job.meta.ref.uid] = of_owner, self.owner
+        return requests
 
     # Groups
 
@@ -268,6 +284,11 @@ class Gang:
         """uids of the pods that run and are ready."""
         return frozenset([pod.meta.ref.uid for pod in self.pods if pod.is_ready])
 
+    @cached_property
+    def standing_pods(self) -> frozenset[str]:
+        """uids of the pods that stand for a member now (`jobs.standing`)."""
+        return frozenset([pod.meta.ref.uid for pod in standing(self.pods, self.jobs)])
+
     @property
     def ready(self) -> int:
         """The number of ready pods."""
@@ -301,7 +322,7 @@ class Gang:
 
     def hold_of(self, job: Owner) -> Hold | None:
         """Return the oldest Hold on a Job, or None. It is the one that counts."""
-        return min(self.holds_on(job), key=_age_of_hold, default=None)
+        return min(self.holds_on(job), key=age_of_hold, default=None)
 
     # Queues
 
@@ -334,61 +355,5 @@ class Gang:
     def queue_system(self) -> str:
         """Names of the admission systems of its entries, else of all that this cluster may have: `Kueue`."""
         traits = {self.admission.get(entry.meta.ref.group) for entry in self.entries}
-        own = sorted(one.label for one in traits if one is not None)
+        own = sorted(system.label for system in traits if system is not None)
         return names(own or self.cluster.queue_systems)
-
-    @cached_property
-    def wait(self) -> WaitReason | None:
-        """Why none of its child Jobs may run now."""
-        until = f"the {self.owner.meta.ref.kind} does"
-        if self.queue.standing is QueueStanding.NOT_KNOWN:
-            why = f"{self.name} is suspended, and may wait in queue {self.queue.queue}"
-            return WaitReason(why, until)
-        if not self.queue.may_run:
-            return WaitReason(f"{self.queue_system} has not admitted {self.name}", until)
-        return WaitReason(f"{self.name} is suspended", until) if self.owner.suspended else None
-
-    def wait_of(self, job: Owner) -> WaitReason | None:
-        """Return why a child Job may not run now: because of its owner, or of a queue of its own."""
-        own = self.queue_statuses[job.meta.ref.uid]
-        if self.wait is not None or own.may_run or not job.suspended:
-            return self.wait
-        name = label(job.meta.ref)
-        if own.standing is QueueStanding.NOT_KNOWN:
-            return WaitReason(f"{name} may wait in queue {own.queue}", "that has admitted it")
-        if own.standing is QueueStanding.DEACTIVATED:
-            entries = names(entry.meta.ref.name for entry in own.entries)
-            why = f"{own.entries[0].meta.ref.kind} {entries} of {name} is deactivated"
-            return WaitReason(why, "that is activated and admitted")
-        return WaitReason(f"{self.queue_system} has not admitted {name}", "it is admitted")
-
-
-def job_key(job: Owner) -> JobKey:
-    """Return the key of a Job in `Gang.holds_by_job`."""
-    ref, controller = job.meta.ref, job.meta.controller
-    return controller.uid if controller else "", ref.namespace, ref.name
-
-
-def hold_key(hold: Hold) -> JobKey:
-    """Return the key of the Job that a Hold is for."""
-    return hold.owner_uid, hold.meta.ref.namespace, hold.job_name
-
-
-def _age_of_hold(hold: Hold) -> tuple[bool, float, str]:
-    created = hold.meta.created_at
-    return created is None, created.timestamp() if created else 0.0, hold.meta.ref.name
-
-
-def is_paused(job: Owner) -> bool:
-    """Whether gangboard set its parallelism to 0. The annotation alone proves nothing: it may be left over."""
-    return job.parallelism == 0 and bool(job.paused_parallelism)
-
-
-def asks_for_pods(job: Owner) -> bool:
-    """Whether a Job is neither suspended nor at parallelism 0."""
-    return not job.suspended and job.parallelism != 0
-
-
-def seats_of(job: Owner) -> int:
-    """Return the number of pods that a Job has or will have at a time: without those that succeeded."""
-    return max(0, job.desired - job.succeeded_pods)

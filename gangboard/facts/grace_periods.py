@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from gangboard.domain.pod import Pod
-from gangboard.facts.attempt_history import attempt_start, latest
+from gangboard.facts.attempts import attempt_start, latest
 from gangboard.facts.dependencies import followers_due
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import on_sick_nodes
+from gangboard.facts.unit import Unit, on_sick_nodes
 
 COUNT_GRACE = timedelta(seconds=30)
 """Pods and groups come one by one: a count below what is needed is news after this long."""

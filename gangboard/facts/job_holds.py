@@ -1,4 +1,4 @@
-"""Who holds a Job: its Hold, who asked for it, and whether the Hold outlived a restart."""
+"""Holds of Jobs: the author of each, how to release it, and whether it outlived a restart."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import MOST_NAMED, names, quote, shorten
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Gang, hold_key, job_key
+from gangboard.facts.gang import Gang
+from gangboard.facts.jobs import hold_key, job_key
 from gangboard.facts.suspensions import minute_of, suspension_of, suspension_words
 
 _UNKNOWN = "no Hold, by whom is not known"
@@ -19,13 +20,12 @@ _NOT_SEEN = "whether by a Hold is not known"
 
 
 def resume_advice(gang: Gang, suspended: Iterable[Owner]) -> tuple[AdvisedStep, ...]:
-    """Return how these go on, as `how_to_resume`; nothing for what is meant, or would be suspended again.
+    """Return how these Jobs go on, as `how_to_resume`. Empty if nothing is to be done.
 
-    A suspension is deliberate if a person made it with a Hold, gangboard or kubectl. Its page has the button.
-    It would be suspended again by a queue, a role that they depend on, whatever owns the topmost object that is known here,
-    or another controller that decides about them (`spec.managedBy`). A Job that its controller resumes
-    by itself is nothing to resume, where no Hold may keep the controller from it: why it does not happen,
-    only the controller can say.
+    - A suspension by a person, with a Hold, gangboard or kubectl, is deliberate. Its page has the button.
+    - A queue, a role that they depend on, an unknown owner above, or another controller (`spec.managedBy`) would
+      suspend them again.
+    - If their controller resumes them by itself and no Hold may prevent it, its log has the reason.
     """
     if gang.owner.meta.controller is not None or gang.owner.managed_by:
         return ()
@@ -41,41 +41,39 @@ def resume_advice(gang: Gang, suspended: Iterable[Owner]) -> tuple[AdvisedStep, 
                 AdviceKind.LOOK,
             ),
         )
-    found = [
-        one
-        for one in suspended
-        if not gang.queue_statuses[one.meta.ref.uid].is_managed
-        and not one.managed_by
-        and not _is_meant(gang, one)
-        and not (one.role_name and one.role_name in gang.unmet)
+    resumable = [
+        job
+        for job in suspended
+        if not gang.queue_statuses[job.meta.ref.uid].is_managed
+        and not job.managed_by
+        and not _is_meant(gang, job)
+        and not (job.role_name and job.role_name in gang.unmet)
     ]
-    if not found:
+    if not resumable:
         return ()
-    them = "it" if len(found) == 1 else "them"
-    return (how_to_resume(gang, found, f" to let {them} run."),)
+    them = "it" if len(resumable) == 1 else "them"
+    return (how_to_resume(gang, resumable, f" to let {them} run."),)
 
 
 def _is_meant(gang: Gang, job: Owner) -> bool:
-    """Whether a person meant to suspend a Job: its Hold says so, the record, or the field manager."""
+    """Return whether a person suspended a Job deliberately, by its Hold, the record, or the field manager."""
     known = suspension_of(gang, job)
     return gang.hold_of(job) is not None or (known is not None and known.by_person)
 
 
 def how_to_resume(gang: Gang, suspended: Sequence[Owner], ending: str) -> AdvisedStep:
-    """Return `Release Hold a of Job a and resume Job b`: of those of one kind, at least one.
+    """Return `Release Hold a of Job a and resume Job b` for Jobs of one kind, at least one.
 
-    `ending` is what follows these words in the sentence, with its full stop.
-
-    The policy turns the resume of a Job back that has a Hold (real-control-plane.md §3), so where
-    Holds cannot be read one may have to go as well.
+    `ending` follows these words in the sentence, with its full stop. The policy rejects the resume of a Job with a Hold
+    (real-control-plane.md §3). If Holds cannot be read, the advice includes a possible Hold.
     """
-    held = [(hold, one) for one in suspended if (hold := gang.hold_of(one)) is not None]
-    whose = {one.meta.ref.uid for _, one in held}
-    free = [one.meta for one in suspended if one.meta.ref.uid not in whose]
+    held = [(hold, job) for job in suspended if (hold := gang.hold_of(job)) is not None]
+    held_uids = {job.meta.ref.uid for _, job in held}
+    free = [job.meta for job in suspended if job.meta.ref.uid not in held_uids]
     parts = []
     if held:
         released = _several(hold.meta.ref for hold, _ in held)
-        parts.append(f"release {released} of {_several(one.meta.ref for _, one in held)}")
+        parts.append(f"release {released} of {_several(job.meta.ref for _, job in held)}")
     if free:
         parts.append(f"resume {_several(meta.ref for meta in free)}")
     if not gang.cluster.holds_known and any(meta.controller is not None for meta in free):
@@ -85,23 +83,25 @@ def how_to_resume(gang: Gang, suspended: Sequence[Owner], ending: str) -> Advise
     return AdvisedStep(
         f"{text[:1].upper()}{text[1:]}{ending}",
         AdviceKind.RESUME,
-        objects=tuple(one.meta.ref for one in suspended) if names_all else (),
+        objects=tuple(job.meta.ref for job in suspended) if names_all else (),
     )
 
 
 def _several(refs: Iterable[ObjectRef]) -> str:
-    """Return `Job a`, `Jobs a and b`: of one kind."""
-    found = list(refs)
-    return f"{found[0].kind}{'' if len(found) == 1 else 's'} {names(ref.name for ref in found)}"
+    """Return `Job a` or `Jobs a and b` for objects of one kind."""
+    objects = list(refs)
+    return (
+        f"{objects[0].kind}{'' if len(objects) == 1 else 's'} {names(ref.name for ref in objects)}"
+    )
 
 
 def is_held(job: Owner, hold: Hold | None) -> bool:
-    """Whether a Hold keeps the Job suspended now. A Hold on a Job that runs keeps nothing."""
+    """Return whether a Hold keeps the Job suspended now. A Hold on a running Job has no effect."""
     return hold is not None and job.suspended and job.finish is None
 
 
 def listed_with_holders(gang: Gang, jobs: Iterable[Owner]) -> str:
-    """Return `a and b (held by alice since …: disk); c (…)`: suspended Jobs, by whom, since when and why."""
+    """Return `a and b (held by alice since …: disk); c (…)` for suspended Jobs."""
     held: dict[tuple[str, str], list[tuple[Owner, Hold]]] = {}
     free: dict[str, list[str]] = {}
     for job in jobs:
@@ -111,11 +111,11 @@ def listed_with_holders(gang: Gang, jobs: Iterable[Owner]) -> str:
         else:
             free.setdefault(_by_whom(gang, job), []).append(job.meta.ref.name)
     groups = [
-        (names(job.meta.ref.name for job, _ in found), _held_words(found))
-        for found in held.values()
+        (names(job.meta.ref.name for job, _ in listed), _held_words(listed))
+        for listed in held.values()
     ]
-    groups += [(names(found), whom) for whom, found in free.items()]
-    shown = [f"{found} ({whom})" if whom else found for found, whom in groups[:MOST_NAMED]]
+    groups += [(names(listed), holder) for holder, listed in free.items()]
+    shown = [f"{listed} ({holder})" if holder else listed for listed, holder in groups[:MOST_NAMED]]
     rest = len(groups) - len(shown)
     return "; ".join((*shown, f"{rest} more, see the Holds") if rest else shown)
 
@@ -124,17 +124,17 @@ def _holder(hold: Hold) -> str:
     return f"held by {quote(hold.by)}" if hold.by else f"held by Hold {hold.meta.ref.name}"
 
 
-def _held_words(found: Sequence[tuple[Owner, Hold]]) -> str:
-    """Return `held by alice since 2026-11-21 11:55 UTC: disk`, of Holds by one person for one reason."""
-    first = found[0][1]
-    times = [hold.meta.created_at for _, hold in found if hold.meta.created_at is not None]
+def _held_words(held: Sequence[tuple[Owner, Hold]]) -> str:
+    """Return `held by alice since 2026-11-21 11:55 UTC: disk` for Holds of one person with one reason."""
+    first = held[0][1]
+    times = [hold.meta.created_at for _, hold in held if hold.meta.created_at is not None]
     since = f" since {minute_of(min(times))}" if times else ""
     reason = f": {quote(first.reason)}" if first.reason.strip() else ""
     return f"{_holder(first)}{since}{reason}"
 
 
 def _by_whom(gang: Gang, job: Owner) -> str:
-    """Return who suspended a Job that has no Hold."""
+    """Return the author of the suspension of a Job without a Hold."""
     known = suspension_of(gang, job)
     # A controller writes this field of the Jobs that it makes or resumes, so only a person's write counts.
     if known is not None and known.by_person:
@@ -145,17 +145,17 @@ def _by_whom(gang: Gang, job: Owner) -> str:
 
 
 def born_suspended(gang: Gang, jobs: Iterable[Owner]) -> str:
-    """Return the sentence about held Jobs that a restart of their owner made anew, or nothing.
+    """Return the sentence about held Jobs that a restart of their owner re-created, or an empty text.
 
     The policy suspends a Job that is created under its Hold, so the Hold outlives the restart.
     """
     if gang.owner.restarts < 1:
         return ""
-    found = [job.meta.ref.name for job in jobs if _is_born_suspended(job, gang.hold_of(job))]
-    if not found:
+    job_names = [job.meta.ref.name for job in jobs if _is_born_suspended(job, gang.hold_of(job))]
+    if not job_names:
         return ""
     restart = gang.owner.restarts
-    return f"Restart {restart} re-created {names(found)}, and the Hold keeps {'it' if len(found) == 1 else 'them'}."
+    return f"Restart {restart} re-created {names(job_names)}, and the Hold keeps {'it' if len(job_names) == 1 else 'them'}."
 
 
 def _is_born_suspended(job: Owner, hold: Hold | None) -> bool:
@@ -166,22 +166,21 @@ def _is_born_suspended(job: Owner, hold: Hold | None) -> bool:
 
 
 def hold_evidence(gang: Gang, jobs: Iterable[Owner]) -> tuple[Evidence, ...]:
-    """Return what there is to see about who suspended these Jobs: their Holds, and our own word."""
-    found = []
+    """Return the Holds of these Jobs as evidence, or else the last action of gangboard on them."""
+    evidence = []
     for job in jobs:
         hold = gang.hold_of(job)
         if hold is not None:
-            found.append(Evidence("Hold", _described(hold), hold.meta.ref))
+            evidence.append(Evidence("Hold", _described(hold), hold.meta.ref))
         elif job.last_action:
-            found.append(Evidence("last action of gangboard", job.last_action, job.meta.ref))
-    return tuple(found)
+            evidence.append(Evidence("last action of gangboard", job.last_action, job.meta.ref))
+    return tuple(evidence)
 
 
 def idle_holds(gang: Gang) -> tuple[Evidence, ...]:
-    """Return the Holds that keep nothing, each with why: they are never shown as holding.
+    """Return the Holds without effect, each with the reason. Pages never show them as holding.
 
-    A Hold suspends nothing by itself: it is armed until somebody suspends the Job, and without its
-    policy it is a note.
+    A Hold suspends no Job by itself. It takes effect when the Job is suspended, and only with its policy.
     """
     jobs = {job_key(job): job for job in gang.jobs}
     return tuple(
@@ -202,7 +201,7 @@ def _why_idle(job: Owner | None, name: str) -> str:
 
 
 def _described(hold: Hold) -> str:
-    """Return `Hold run-w-1 by alice (reason) until 2026-11-21 18:00:00 UTC`, as far as it says."""
+    """Return `Hold run-w-1 by alice (reason) until 2026-11-21 18:00:00 UTC` with the known parts."""
     words = [f"Hold {hold.meta.ref.name}"]
     if hold.by:
         words.append(f"by {shorten(hold.by)}")
@@ -213,5 +212,5 @@ def _described(hold: Hold) -> str:
     return " ".join(words)
 
 
-def _time(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M:%S} UTC"
+def _time(time: datetime) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S} UTC"

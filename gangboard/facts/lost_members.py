@@ -1,23 +1,42 @@
-"""Members that a running gang lost: the sentence about the numbers, and signs of why they left."""
+"""Members that a unit lost or lacks: how many, why they left, and why they do not come back."""
 
 from __future__ import annotations
 
 from collections import Counter
 from datetime import timedelta
 
+from gangboard.domain.advice import AdviceKind, AdvisedStep
+from gangboard.domain.node import Node
+from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.text import label, out_of
-from gangboard.facts.attempt_history import has_lost, restart_under_way, whole_in_attempt
-from gangboard.facts.creation_refusal import newest_creation_refusal
+from gangboard.domain.shell import command
+from gangboard.domain.text import (
+    count,
+    is_or_are,
+    label,
+    names,
+    out_of,
+    plural,
+    quote,
+    sentence,
+    shorten,
+)
+from gangboard.domain.verdict import Evidence
+from gangboard.facts.attempts import has_lost, restart_under_way, whole_in_attempt
+from gangboard.facts.creation_refusal import newest_creation_refusal, remedy
 from gangboard.facts.preemption import Preemption, takers_text
-from gangboard.facts.scheduler_text import has_rejected_pods
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import on_sick_nodes, ready_count
+from gangboard.facts.scheduler_text import (
+    best_scheduler_message,
+    has_rejected_pods,
+    scheduler_errors,
+    scheduler_messages,
+)
+from gangboard.facts.unit import Unit, on_sick_nodes, ready_count
 
 NODE_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC"})
 """Reasons of `DisruptionTarget` that say that the pod's node failed or is gone."""
 
-_SAID = {
+_DISRUPTIONS = {
     "PreemptionByScheduler": "preempted by the scheduler",
     "EvictionByEvictionAPI": "evicted",
     "TerminationByKubelet": "ended by its kubelet",
@@ -27,9 +46,9 @@ _SKEW = timedelta(seconds=60)
 
 
 def is_loss(unit: Unit) -> bool:
-    """Whether it lost members that no restart of its own is bringing back.
+    """Return whether it lost members that no restart of its own is bringing back.
 
-    A restart or retry has a word of its own, as long as nothing keeps its pods away.
+    A restart or retry has a reason of its own, as long as nothing keeps its pods away.
     """
     if not has_lost(unit):
         return False
@@ -39,14 +58,14 @@ def is_loss(unit: Unit) -> bool:
 
 
 def are_kept_away(unit: Unit) -> bool:
-    """Whether members that it lacks were tried and refused: by the scheduler, or when made."""
+    """Return whether the scheduler or an admission refused members that it lacks."""
     if has_rejected_pods(unit):
         return True
     return unit.missing > 0 and newest_creation_refusal(unit) is not None
 
 
 def disrupted(unit: Unit) -> tuple[Pod, ...]:
-    """Return pods that were or are being taken away since the unit was last whole."""
+    """Return pods that were or are being removed since the unit was last whole."""
     whole = unit.memory.whole_at if whole_in_attempt(unit) else None
     return tuple(
         pod
@@ -68,7 +87,7 @@ def by_node(unit: Unit) -> tuple[Pod, ...]:
 
 
 def how_many_run(unit: Unit) -> str:
-    """Return `3 of 4 members run`, with the quorum where it is not the size, or how the gang stands."""
+    """Return `3 of 4 members run`, with the quorum if that is not the size."""
     ready = ready_count(unit)
     text = f"{out_of(ready, unit.wanted, 'member')} {'runs' if ready == 1 else 'run'}"
     done = unit.succeeded
@@ -82,9 +101,9 @@ def how_many_run(unit: Unit) -> str:
 
 
 def _of_the_gang(unit: Unit) -> str:
-    """Return `, 1 of 2 of JobSet run`: how many run of the gang of which the unit is a part.
+    """Return `, 1 of 2 of JobSet run` with the running members of the whole gang.
 
-    Empty where none does, and where more are there than its owner asks for.
+    Empty if none runs, or if more exist than the owner requests.
     """
     whole = unit.owner.desired
     running = unit.gang.ready
@@ -94,23 +113,175 @@ def _of_the_gang(unit: Unit) -> str:
 
 
 def how_they_left(unit: Unit, taken: Preemption | None = None) -> str:
-    """Return ` 1 was evicted.`: what the pods that were taken away say of it; empty for none.
+    """Return ` 1 was evicted.`, by the disruption conditions of removed pods. Empty without any.
 
-    `taken` names those who preempted some, which are gone at once; the caller has them as evidence.
+    `taken` names the preemptors. Preempted pods are deleted at once, and the caller has the preemptors as evidence.
     """
-    said_of = _SAID.copy()
+    texts = _DISRUPTIONS.copy()
     for kind in unit.gang.kinds.values():
-        said_of.update(kind.disruptions)
+        texts.update(kind.disruptions)
     reasons = Counter(
-        said_of[pod.disruption.reason]
+        texts[pod.disruption.reason]
         for pod in disrupted(unit)
-        if pod.disruption is not None and pod.disruption.reason in said_of
+        if pod.disruption is not None and pod.disruption.reason in texts
     )
     preempted = ""
     if taken is not None and taken.by:
         preempted = f" Members were preempted by {takers_text(taken)}."
-        reasons.pop(_SAID["PreemptionByScheduler"], None)
+        reasons.pop(_DISRUPTIONS["PreemptionByScheduler"], None)
     return preempted + "".join(
-        f" {number} {'was' if number == 1 else 'were'} {said}."
-        for said, number in sorted(reasons.items())
+        f" {number} {'was' if number == 1 else 'were'} {text}."
+        for text, number in sorted(reasons.items())
     )
+
+
+def missing_reason(unit: Unit, reason: str = "") -> str:
+    """Return why members are missing, or what they are doing. Empty if unknown.
+
+    `reason` is a sentence of the arithmetic why members have no node. It replaces the text of the scheduler.
+    """
+    return " ".join(filter(None, (_given_up(unit), _others(unit, reason))))
+
+
+def _given_up(unit: Unit) -> str:
+    """Return which indexes failed for good, and the consequence for their Job."""
+    jobs = _without_indexes(unit)
+    if not jobs:
+        return ""
+    several = sum(job.failed_index_count for job in jobs) > 1
+    noun, verb = ("Indexes", "are") if several else ("Index", "is")
+    listed = ", ".join(_indexes_of(unit, job) for job in jobs)
+    outcome = (
+        ""
+        if any(job.has_success_policy for job in jobs)
+        else "; "
+        + ("the Job fails when the others end" if len(jobs) == 1 else "the Jobs fail in the end")
+    )
+    return f"{noun} {listed} failed and {verb} not retried{outcome}."
+
+
+def _without_indexes(unit: Unit) -> list[Owner]:
+    return [job for job in unit.active_jobs if job.failed_index_count] if unit.given_up else []
+
+
+def _indexes_of(unit: Unit, job: Owner) -> str:
+    """Return `3`, or `3 of Job run-workers-0` in a gang with several Jobs."""
+    several = len(unit.gang.jobs) > 1
+    return f"{job.failed_indexes} of {label(job.meta.ref)}" if several else job.failed_indexes
+
+
+def _others(unit: Unit, reason: str) -> str:
+    """Return the reason for the members that can still come."""
+    if unit.missing:
+        refusal = newest_creation_refusal(unit)
+        if refusal is not None:
+            return refusal.about("the rest")
+    if unit.unplaced:
+        return _unplaced(unit, reason)
+    if unit.missing:
+        return _not_made(unit)
+    starting = [pod for pod in unit.placed if not pod.is_ready]
+    if not starting:
+        return ""
+    return f"{count(len(starting), 'pod')} {is_or_are(len(starting))} not ready."
+
+
+def _not_made(unit: Unit) -> str:
+    """Return the number of pods that are not made, and of old pods that are still being deleted."""
+    number = unit.missing
+    leaving = min(number, sum(pod.is_live and pod.is_terminating for pod in unit.pods))
+    texts = []
+    if leaving:
+        texts.append(f"{count(leaving, 'pod')} {is_or_are(leaving)} still being deleted.")
+    if number > leaving:
+        rest = number - leaving
+        texts.append(f"{count(rest, 'pod')} {is_or_are(rest)} not made yet.")
+    return " ".join(texts)
+
+
+def _unplaced(unit: Unit, reason: str) -> str:
+    gated = [pod for pod in unit.unplaced if pod.gates]
+    ungated = len(unit.unplaced) - len(gated)
+    if not gated:
+        return _tried(unit, ungated, reason)
+    gates = sorted({gate for pod in gated for gate in pod.gates})
+    noun = "scheduling gate" if len(gates) == 1 else "scheduling gates"
+    text = f"{_wait(len(gated))} for {noun} {names(gates)}."
+    return f"{text} {_tried(unit, ungated, reason)}" if ungated else text
+
+
+def _tried(unit: Unit, waiting: int, reason: str) -> str:
+    """Return what the scheduler reports about this many members without gates."""
+    message = best_scheduler_message(scheduler_messages(unit, "Unschedulable"))
+    if message is not None and reason:
+        return reason
+    if message is not None:
+        # Members of a gang are tried as one; without a quorum each is told of itself.
+        tried = waiting - sum(pod.is_innocent and not pod.gates for pod in unit.unplaced)
+        refused = tried if unit.quorum is not None else len(unit.refused) or tried
+        if not refused:
+            return sentence(f"{_wait(waiting)} for the rest of the group: {quote(message.reasons)}")
+        what = f"{count(refused, 'pod')} {plural(refused, 'find')} no room"
+        text = sentence(f"{what}: {quote(message.reasons)}")
+        rest = waiting - refused
+        return f"{text} {_wait(rest)} for the scheduler." if rest else text
+    failed = best_scheduler_message(scheduler_errors(unit))
+    if failed is not None:
+        return sentence(f"The scheduler reports an error: {shorten(failed.text)}")
+    return f"{_wait(waiting)} for the scheduler."
+
+
+def _wait(number: int) -> str:
+    return f"{count(number, 'pod')} {plural(number, 'wait')}"
+
+
+def missing_advice(unit: Unit) -> tuple[str, ...]:
+    """Return the remedy for members whose creation is refused. Empty without a refusal."""
+    refusal = newest_creation_refusal(unit) if unit.missing else None
+    return remedy(unit, refusal) if refusal is not None else ()
+
+
+def missing_evidence(unit: Unit) -> tuple[Evidence, ...]:
+    """Return the original texts behind the sentence of `missing_reason`."""
+    evidence = [
+        Evidence("status.failedIndexes", job.failed_indexes, job.meta.ref)
+        for job in _without_indexes(unit)
+    ]
+    refusal = newest_creation_refusal(unit) if unit.missing else None
+    if refusal is not None:
+        evidence.append(Evidence("refused", refusal.event.note, refusal.event.regarding))
+    message = best_scheduler_message(scheduler_messages(unit, "Unschedulable"))
+    if message is not None:
+        evidence.append(Evidence("scheduler says", message.raw, message.source))
+    return tuple(evidence)
+
+
+def bring_back(sick: tuple[Node, ...]) -> tuple[str, ...]:
+    """Return the step that helps in any case. The evidence has the nodes as its sources."""
+    if not sick:
+        return ()
+    listed = names(node.meta.ref.name for node in sick)
+    if len(sick) == 1:
+        return (f"Bring node {listed} back: a member is still bound to it.",)
+    return (f"Bring nodes {listed} back: members are still bound to them.",)
+
+
+def give_up(unit: Unit) -> tuple[AdvisedStep, ...]:
+    """Return the other step, if a silent node keeps pods whose successors are not made.
+
+    Only the kubelet ends such pods by itself. A force-deleted pod may go on running, so the node must be off.
+    """
+    stuck = [pod for pod in on_sick_nodes(unit) if pod.is_terminating]
+    if not stuck or not unit.missing:
+        return ()
+    nodes = sorted({pod.node for pod in stuck})
+    pods = [pod.meta.ref for pod in stuck]
+    listed = names(ref.name for ref in pods)
+    noun = "pod" if len(pods) == 1 else "pods"
+    are_off = "it is off" if len(nodes) == 1 else "they are off"
+    node = "node" if len(nodes) == 1 else "nodes"
+    text = f"If {are_off} for good, delete {node} {names(nodes)}, or force-delete {noun} {listed}"
+    words = command(
+        "kubectl delete pod -n {} {} --grace-period=0 --force", pods[0].namespace, pods[0].name
+    )
+    return (AdvisedStep(f"{text}.", AdviceKind.OTHER, words if len(pods) == 1 else ()),)

@@ -1,4 +1,4 @@
-"""Owner references as they count: read alike by whoever puts a gang together, and what is odd about them."""
+"""Owner references: which one counts, and which are odd."""
 
 from __future__ import annotations
 
@@ -13,38 +13,43 @@ from gangboard.facts.gang import Gang, Root
 from gangboard.plugins import registry
 
 
-def with_known_controller(thing: Owner | Pod, owners: Mapping[str, Owner]) -> Owner | Pod:
-    """Return an object with the first of its owners that is known as its controller, where its own is not.
+def with_known_controller(item: Owner | Pod, owners: Mapping[str, Owner]) -> Owner | Pod:
+    """Return an object with the first known owner as its controller, if its own controller is not known.
 
-    The ownership graph decides so; whoever reads the gang then needs to look at one reference only.
+    The ownership graph decides so. Readers of the gang then need to look at one reference only.
     """
-    controller = thing.meta.controller
+    controller = item.meta.controller
     if controller is not None and controller.uid in owners:
-        return thing
-    found = next((owners[uid] for uid in thing.meta.owner_uids if uid in owners), None)
-    if found is None:
-        return thing
-    ref = found.meta.ref
+        return item
+    owner = next((owners[uid] for uid in item.meta.owner_uids if uid in owners), None)
+    if owner is None:
+        return item
+    ref = owner.meta.ref
     made_by = Controller(ref.group, ref.kind, ref.name, ref.uid)
-    return replace(thing, meta=replace(thing.meta, controller=made_by))
+    return replace(item, meta=replace(item.meta, controller=made_by))
 
 
 def unread_owners(gang: Gang) -> tuple[str, ...]:
-    """Return `Kind/name` of what owns a gang, or makes the pods of a bare group, where nobody reads that."""
+    """Return `Kind/name` of unread owners above a gang, or above the pods of a bare group."""
     owner = gang.owner.meta
     is_bare = registry.owner_kind(owner.ref.group, owner.ref.kind) is None
-    things = (owner, *(pod.meta for pod in gang.pods if is_bare and owner.controller is None))
-    above = [meta.controller for meta in things if meta.controller is not None]
-    known = {owner.ref.uid, *(one.meta.ref.uid for one in (*gang.groups, *gang.workloads))}
+    metas = (owner, *(pod.meta for pod in gang.pods if is_bare and owner.controller is None))
+    above = [meta.controller for meta in metas if meta.controller is not None]
+    known = {
+        owner.ref.uid,
+        *(candidate.meta.ref.uid for candidate in (*gang.groups, *gang.workloads)),
+    }
     return tuple(
         dict.fromkeys(
-            f"{one.kind}/{one.name}" for one in above if one.uid not in known and not _is_read(one)
+            f"{candidate.kind}/{candidate.name}"
+            for candidate in above
+            if candidate.uid not in known and not _is_read(candidate)
         )
     )
 
 
 def _is_read(controller: Controller) -> bool:
-    """Whether its kind is always read: what is not known of these is told otherwise."""
+    """Return whether gangboard always reads this kind. Other texts report an unknown object of such a kind."""
     kind = registry.owner_kind(controller.group, controller.kind)
     return kind is not None and not kind.needs_group
 
@@ -52,7 +57,7 @@ def _is_read(controller: Controller) -> bool:
 def odd_references(
     root: Root, owners: Mapping[str, Owner], *, owned_elsewhere: bool
 ) -> Iterator[str]:
-    """Yield what is odd about how a gang hangs together, as sentences."""
+    """Yield sentences about odd owner references of a gang."""
     name = label(root.meta.ref)
     above = root.meta.controller
     if isinstance(root, Owner) and above is not None and above.uid in owners:

@@ -1,8 +1,9 @@
-"""Who took the room of a unit, and who leaves for it: what events `Preempted` tell, and the memory of them.
+"""Preemptors and victims of a unit, by `Preempted` events and the unit's memory.
 
-The event is about the victim, which is often gone already, and is not kept for ever. It names a
-PodGroup that took the room (1.36, 1.37) or, on 1.35, the pod; on 1.37 a pod only by its uid (all
-observed).
+The event is about the victim, which is often gone already, and the API server keeps it for an hour or so. It names a
+PodGroup as the preemptor (1.36, 1.37) or the pod on 1.35; on 1.37 it names a pod only by its uid (all observed).
+The event of a deleted pod has its name alone, so the naming rule of the Job controller decides to which Job the
+pod can have belonged. `run-w-0-0-0-x7k2p` belongs to Job `run-w-0-0`, not to every Job with such a prefix.
 """
 
 from __future__ import annotations
@@ -12,13 +13,12 @@ from datetime import datetime, timedelta
 
 from gangboard.domain.event import Event
 from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner
 from gangboard.domain.text import names
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.attempt_history import attempt_start
+from gangboard.facts.attempts import attempt_start
 from gangboard.facts.gang import Victim
-from gangboard.facts.job_pod_names import may_be_pod_of
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import is_bare_group
+from gangboard.facts.unit import Unit, is_bare_group
 
 # API servers, kubelets and gangboard have clocks of their own.
 _SKEW = timedelta(seconds=60)
@@ -26,7 +26,7 @@ _SKEW = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True)
 class Preemption:
-    """The last time that the scheduler took pods of a unit away."""
+    """The last preemption of pods of a unit."""
 
     at: datetime
     by: tuple[ObjectRef, ...] = ()
@@ -36,7 +36,7 @@ class Preemption:
 
 
 def last_preemption(unit: Unit) -> Preemption | None:
-    """Return the last preemption of its pods in this attempt that it has not come back from."""
+    """Return the last preemption of its pods in this attempt, if it has not recovered from it."""
     events, memory = _events(unit), unit.memory
     times = [event.last_seen for event in events if event.last_seen is not None]
     if memory.preempted_at is not None and _counts(unit, memory.preempted_at):
@@ -47,14 +47,14 @@ def last_preemption(unit: Unit) -> Preemption | None:
 
 
 def takers_text(taken: Preemption | None) -> str:
-    """Return who took the room, by name where it is known."""
+    """Return the preemptors, by name if known."""
     if taken is None or not taken.by:
         return "pods of higher priority"
     return names(_name(ref) for ref in taken.by)
 
 
 def takers_evidence(taken: Preemption | None) -> tuple[Evidence, ...]:
-    """Return who took the room, with the references by which names are shown or hidden."""
+    """Return the preemptors as evidence, with the references by which pages show or hide names."""
     if taken is None:
         return ()
     if taken.by:
@@ -68,18 +68,18 @@ def _name(ref: ObjectRef) -> str:
 
 
 def victims_of(unit: Unit) -> tuple[Victim, ...]:
-    """Return pods that make room for the unit's own pods and group and are still there, by name."""
+    """Return the existing pods that leave for the unit's own pods and group, by name."""
     own = {pod.meta.ref.uid for pod in unit.current}
     if unit.group is not None:
         own.add(unit.group.meta.ref.uid)
-    found = [victim for victim in unit.gang.victims if victim.taker in own]
-    return tuple(sorted(found, key=lambda one: (one.pod.namespace, one.pod.name)))
+    victims = [victim for victim in unit.gang.victims if victim.taker in own]
+    return tuple(sorted(victims, key=lambda victim: (victim.pod.namespace, victim.pod.name)))
 
 
 def never_preempts(unit: Unit) -> ObjectRef | None:
-    """Return the group or pod whose `preemptionPolicy` is Never, if nobody is taken away for what waits.
+    """Return the group or pod whose `preemptionPolicy` is Never, if no pod is removed for the waiting ones.
 
-    Without a policy of its own a group never preempts if one of its pods does not
+    A group without a policy never preempts if one of its pods does not
     (resolvePreemptionPolicy in scheduler/framework/preemption/types.go of 1.37.2).
     """
     if unit.group is not None and not unit.group.preempts:
@@ -91,7 +91,7 @@ def never_preempts(unit: Unit) -> ObjectRef | None:
 
 
 def has_lost_all(unit: Unit) -> bool:
-    """Whether a bare group has none of the pods left that it had: nobody makes them anew."""
+    """Return whether a bare group has lost all its pods, which no controller re-creates."""
     if not is_bare_group(unit) or unit.pods or unit.foreign_pods:
         return False
     return unit.memory.whole_at is not None or last_preemption(unit) is not None
@@ -99,36 +99,36 @@ def has_lost_all(unit: Unit) -> bool:
 
 def _events(unit: Unit) -> tuple[Event, ...]:
     """Return the events of preemptions that count, newest first."""
-    told = [event for event in unit.events if event.reason == "Preempted"]
-    if not told:
+    preempted = [event for event in unit.events if event.reason == "Preempted"]
+    if not preempted:
         return ()
     alive = {pod.meta.ref.uid for pod in unit.current}
-    found = [
+    events = [
         event
-        for event in told
+        for event in preempted
         if event.regarding.kind == "Pod"
         and event.regarding.uid not in alive
         and event.last_seen is not None
         and _counts(unit, event.last_seen)
         and _is_of(unit, event)
     ]
-    return tuple(sorted(found, key=lambda one: one.last_seen or unit.now, reverse=True))
+    return tuple(sorted(events, key=lambda event: event.last_seen or unit.now, reverse=True))
 
 
-def _counts(unit: Unit, at: datetime) -> bool:
-    """Whether what happened then is of this attempt, and the unit was not whole again after it."""
+def _counts(unit: Unit, time: datetime) -> bool:
+    """Return whether an event of that time belongs to this attempt, and the unit was not whole again after it."""
     start, memory = attempt_start(unit), unit.memory
     return (
-        (start is None or at >= start - _SKEW)
-        and (memory.whole_at is None or at >= memory.whole_at - _SKEW)
-        and (memory.recovered_from is None or at > memory.recovered_from)
+        (start is None or time >= start - _SKEW)
+        and (memory.whole_at is None or time >= memory.whole_at - _SKEW)
+        and (memory.recovered_from is None or time > memory.recovered_from)
     )
 
 
 def _is_of(unit: Unit, event: Event) -> bool:
-    """Whether the pod, which may be gone, was one of this unit.
+    """Return whether the pod, which may be gone, was a member of this unit.
 
-    The name tells it when the pod is gone and no other Job of the gang could have made it.
+    The name of a deleted pod decides if no other Job of the gang could have made it.
     """
     name = event.regarding.name
     if any(pod.meta.ref.uid == event.regarding.uid for pod in unit.pods):
@@ -142,10 +142,39 @@ def _is_of(unit: Unit, event: Event) -> bool:
 
 
 def _takers(unit: Unit, events: tuple[Event, ...]) -> tuple[ObjectRef, ...]:
-    """Return the gangs that took the room; where none is known, what the events name."""
+    """Return the gangs of the preemptors, or the objects that the events name."""
     named = [event.related for event in events if event.related is not None]
     gangs = [unit.gang.takers.get(ref.uid) for ref in named]
-    told = {ref.uid for ref in named}
-    remembered = [ref for ref in unit.memory.preempted_by if ref.uid not in told]
+    uids = {ref.uid for ref in named}
+    remembered = [ref for ref in unit.memory.preempted_by if ref.uid not in uids]
     known = dict.fromkeys([*(ref for ref in gangs if ref is not None), *remembered])
     return tuple(known or dict.fromkeys(ref for ref in named if ref.name))
+
+
+# pkg/controller/job/indexed_job_utils.go (podGenerateNameWithIndex), pkg/controller/controller_utils.go
+# (getPodsPrefix) and k8s.io/apiserver/pkg/storage/names (SimpleNameGenerator), Kubernetes 1.37.0.
+_LONGEST_BASE, _GENERATED = 58, 5
+_ALPHABET = frozenset("bcdfghjklmnpqrstvwxz2456789")
+
+
+def may_be_pod_of(job: Owner, name: str) -> bool:
+    """Return whether the Job controller can have given this name to a pod of the Job.
+
+    The name is the Job's name, with `-` and the completion index in an Indexed Job, then `-` and five characters. All
+    before these is cut to 58 characters.
+    """
+    base, generated, own = name[:-_GENERATED], name[-_GENERATED:], job.meta.ref.name
+    if not base or not _ALPHABET.issuperset(generated):
+        return False
+    if not job.indexed:
+        return base == f"{own}-"[:_LONGEST_BASE]
+    index = base.removesuffix("-").rpartition("-")[2]
+    ending = f"-{index}-"
+    return _is_index(job, index) and base == f"{own[: _LONGEST_BASE - len(ending)]}{ending}"
+
+
+def _is_index(job: Owner, text: str) -> bool:
+    """Return whether the text is one of the Job's completion indexes, as names have it."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 10) or text != str(int(text)):
+        return False
+    return job.completions is None or int(text) < job.completions

@@ -1,23 +1,238 @@
-"""What ProvisioningRequests bring for waiting pods that consume one.
+"""Nodes on their way for waiting pods: NodeClaims of Karpenter, and ProvisioningRequests.
 
-cluster-autoscaler brings nodes for the request and ignores its consumers (pods_filter.go): no event of
-it tells of them. It accepts a request, then sets `Provisioned`: false while it finds no way and tries
-again, true when it has asked for the nodes or found that there is room (besteffortatomic/
-provisioning_class.go). It gives up after 7 days (`Failed`, processor.go). The class `check-capacity`
-brings no nodes. Other classes are of clouds, such as GKE's, which waits until it has all machines.
+- **Karpenter** sends `Nominated` for a pod right after it made the claim (provisioner.go: Create), and again while the
+  pod waits, at most every 2 minutes per pod whatever the claim (events/recorder.go). A claim that replaces a failed
+  one can exist before its event, and only the event names its pods. If claims can be read, they show their progress;
+  else the event counts for a while.
+- **cluster-autoscaler** brings nodes for a request and ignores its consumers (pods_filter.go), so no event names them.
+  It accepts a request, then sets `Provisioned`: false while it finds no way and tries again, true when it requested
+  the nodes or there is room (besteffortatomic/provisioning_class.go). It gives up after 7 days (`Failed`,
+  processor.go). The class `check-capacity` brings no nodes. Other classes belong to clouds, such as GKE's, which
+  waits until it has all machines.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum
 
-from gangboard.domain.autoscaling import CHECK_CAPACITY, ProvisioningRequest
+from gangboard.domain.autoscaling import CHECK_CAPACITY, KARPENTER, NodeClaim, ProvisioningRequest
+from gangboard.domain.event import Event, last_seen_seconds
 from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.text import shorten
-from gangboard.facts.node_claim_nominations import PATIENCE
+from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
+
+PATIENCE = timedelta(minutes=15)
+"""How long a step may take: Karpenter waits so long for a node to register (liveness.go)."""
+SETTLING = timedelta(seconds=30)
+"""How old a nomination must be before a claim that is not there is gone: the claim can come later
+than the word of it, over another connection."""
+REFUSALS = frozenset({"InsufficientCapacityError", "NodeClassNotReady"})
+"""What Karpenter says of a claim before it deletes it (lifecycle/events.go)."""
+
+_NOMINATED = re.compile(r"^Pod should schedule on: nodeclaim/([^\s,]+)(?:, node/([^\s,]+))?")
+_REFUSED = re.compile(r"^NodeClaim \S+ event: ")
+# Words of conditions that say only that it is not so far (registration.go, operatorpkg/status).
+_EMPTY_REASONS = frozenset({"", "AwaitingReconciliation", "NodeNotFound"})
+
+
+class NodeClaimProgress(IntEnum):
+    """How far a claim is, the least first. From FAILING to REGISTERED a node is on its way."""
+
+    GONE = 0
+    LATE = 1
+    FAILING = 2
+    MADE = 3
+    LAUNCHED = 4
+    REGISTERED = 5
+    THERE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Nomination:
+    """A NodeClaim of Karpenter and the waiting pods that it is for."""
+
+    claim: str
+    pods: int
+    event: Event
+    """The newest that names it."""
+    progress: NodeClaimProgress
+    text: str = ""
+    """What stands after its name in a sentence; empty when only the event tells of it."""
+    ref: ObjectRef | None = None
+    """The object, where it can be seen."""
+    until: datetime | None = None
+    """When waiting alone changes what is said."""
+    node: str = ""
+    """The node that `text` names, or empty."""
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """What is said of it, with references to all that is named: the claim's does not hide a node."""
+        evidence = [Evidence("Karpenter says", self.event.note, self.event.regarding)]
+        if self.text:
+            evidence.append(Evidence(f"NodeClaim {self.claim}", self.text, self.ref))
+        named = named_claim(self.event)
+        nodes = dict.fromkeys((self.node, named[1] if named is not None else ""))
+        evidence += [
+            Evidence(f"node of NodeClaim {self.claim}", node, ObjectRef("", "Node", "", node, ""))
+            for node in nodes
+            if node
+        ]
+        return tuple(evidence)
+
+    @property
+    def is_coming(self) -> bool:
+        """Whether it still may bring a node."""
+        return NodeClaimProgress.FAILING <= self.progress <= NodeClaimProgress.REGISTERED
+
+
+def named_claim(event: Event) -> tuple[str, str] | None:
+    """Return the NodeClaim that a pod is nominated to and its node, if that is named; else None."""
+    if event.reason != "Nominated":
+        return None
+    match = _NOMINATED.match(event.note)
+    return (match[1], match[2] or "") if match is not None else None
+
+
+def is_about_claim(event: Event) -> bool:
+    """Whether an event is about a NodeClaim of Karpenter."""
+    return (event.regarding.group, event.regarding.kind) == (KARPENTER, "NodeClaim")
+
+
+def nominations(unit: Unit) -> tuple[Nomination, ...]:
+    """Return the claims that Karpenter named last for pods that wait, the least far first."""
+    by_claim: dict[str, list[Event]] = defaultdict(list)
+    for event in _newest(unit).values():
+        named = named_claim(event)
+        if named is not None:
+            by_claim[named[0]].append(event)
+    claims = unit.gang.cluster.autoscaling.claims
+    if claims is None:
+        nominations = _by_events(unit, by_claim)
+    else:
+        nominations = [
+            _seen(unit, name, events, claims.get(name)) for name, events in by_claim.items()
+        ]
+    return tuple(sorted(nominations, key=_rank))
+
+
+def _rank(nomination: Nomination) -> tuple[int, str]:
+    return nomination.progress, nomination.claim
+
+
+def _newest(unit: Unit) -> dict[str, Event]:
+    """Return Karpenter's newest word of each pod that waits: a claim, a node, or that none will do."""
+    waiting = {pod.meta.ref.uid for pod in unit.unplaced}
+    newest: dict[str, Event] = {}
+    for event in unit.events:
+        uid = event.regarding.uid
+        refuses = event.reason == "FailedScheduling" and event.reporter == "karpenter"
+        if uid not in waiting or not (refuses or event.reason == "Nominated"):
+            continue
+        if uid not in newest or last_seen_seconds(event) > last_seen_seconds(newest[uid]):
+            newest[uid] = event
+    return newest
+
+
+def _by_events(unit: Unit, by_claim: Mapping[str, list[Event]]) -> list[Nomination]:
+    """Return the nominations by events alone. They count for a while, unless the node exists."""
+    if not by_claim:
+        return []
+    nodes = {node.name for node in unit.gang.cluster.room.nodes}
+    nominations = []
+    for name, events in by_claim.items():
+        last = max(events, key=last_seen_seconds)
+        is_there = any((named_claim(event) or ("", ""))[1] in nodes for event in events)
+        if last.last_seen is not None and unit.now - last.last_seen < PATIENCE and not is_there:
+            until = last.last_seen + PATIENCE
+            nominations.append(
+                Nomination(name, len(events), last, NodeClaimProgress.MADE, until=until)
+            )
+    return nominations
+
+
+def _seen(unit: Unit, name: str, events: list[Event], claim: NodeClaim | None) -> Nomination:
+    last = max(events, key=last_seen_seconds)
+    if claim is not None:
+        progress, text, until = _state(unit, claim)
+        return Nomination(
+            name, len(events), last, progress, text, claim.meta.ref, until, claim.node
+        )
+    if last.last_seen is not None and unit.now - last.last_seen < SETTLING:
+        return Nomination(
+            name, len(events), last, NodeClaimProgress.MADE, until=last.last_seen + SETTLING
+        )
+    refusal = _refusal(unit, name)
+    text = "is gone: Karpenter does not bring its node any more"
+    return Nomination(name, len(events), last, NodeClaimProgress.GONE, f"{text}{refusal}")
+
+
+def _state(unit: Unit, claim: NodeClaim) -> tuple[NodeClaimProgress, str, datetime | None]:
+    """Return how far a claim is, in words, and until when that is believed."""
+    if claim.meta.deleting_since is not None:
+        text = "is being deleted: Karpenter does not bring its node any more"
+        return NodeClaimProgress.GONE, f"{text}{_refusal(unit, claim.meta.ref.name)}", None
+    progress, text, since = _step(claim)
+    since = since or claim.meta.created_at
+    if progress is NodeClaimProgress.THERE or since is None:
+        return progress, text, None
+    if unit.now - since >= PATIENCE:
+        return NodeClaimProgress.LATE, f"{text} (for more than 15 minutes now)", None
+    return progress, text, since + PATIENCE
+
+
+def _step(claim: NodeClaim) -> tuple[NodeClaimProgress, str, datetime | None]:
+    """Return which step a claim has come to, in words, and when."""
+    launched, registered, initialized = claim.launched, claim.registered, claim.initialized
+    if initialized is not None and initialized.is_true:
+        return NodeClaimProgress.THERE, f"has brought {_node(claim)}", initialized.since
+    if registered is not None and registered.is_true:
+        text = f"has brought {_node(claim)}, which is not initialized yet{_why(initialized)}"
+        return NodeClaimProgress.REGISTERED, text, registered.since
+    if launched is not None and launched.is_true:
+        text = f"was launched{_at(launched)}, its node has not registered yet{_why(registered)}"
+        return NodeClaimProgress.LAUNCHED, text, launched.since
+    why = _why(launched)
+    if why:
+        return NodeClaimProgress.FAILING, f"could not be launched{why}", None
+    return NodeClaimProgress.MADE, "is not launched yet", None
+
+
+def _node(claim: NodeClaim) -> str:
+    return f"node {claim.node}" if claim.node else "its node"
+
+
+def _why(condition: Condition | None) -> str:
+    """Return the message of a condition after a colon. Empty if it only reports that the step is not done."""
+    if condition is None or condition.reason in _EMPTY_REASONS:
+        return ""
+    return f": {shorten(condition.message or condition.reason)}"
+
+
+def _at(condition: Condition) -> str:
+    if condition.since is None:
+        return ""
+    return f" at {condition.since.astimezone(UTC):%H:%M} UTC"
+
+
+def _refusal(unit: Unit, name: str) -> str:
+    """Return what Karpenter reported about a claim before it deleted the claim."""
+    messages = [
+        event
+        for event in unit.events
+        if event.reason in REFUSALS and is_about_claim(event) and event.regarding.name == name
+    ]
+    if not messages:
+        return ""
+    last = max(messages, key=last_seen_seconds)
+    return f" ({last.reason}: {shorten(_REFUSED.sub('', last.note))})"
+
 
 _REQUESTED = "CapacityIsProvisioned"
 """Reason of `Provisioned` when a scale-up was requested: its nodes are still to come."""
@@ -43,34 +258,35 @@ class Provision:
 
 
 def provisions(unit: Unit) -> tuple[Provision, ...]:
-    """Return the requests that waiting pods consume, by name; nothing where none can be looked at."""
-    seen = unit.gang.cluster.autoscaling.requests
-    if seen is None:
+    """Return the requests that waiting pods consume, by name. Empty if requests cannot be read."""
+    requests = unit.gang.cluster.autoscaling.requests
+    if requests is None:
         return ()
-    asked = Counter(
+    consumers = Counter(
         (pod.meta.ref.namespace, pod.provisioning_request)
         for pod in unit.unplaced
         if pod.provisioning_request
     )
     return tuple(
-        _provision(unit, place[1], asked[place], seen.get(place)) for place in sorted(asked)
+        _provision(unit, place[1], consumers[place], requests.get(place))
+        for place in sorted(consumers)
     )
 
 
-def _provision(unit: Unit, name: str, pods: int, one: ProvisioningRequest | None) -> Provision:
-    if one is None:
+def _provision(unit: Unit, name: str, pods: int, request: ProvisioningRequest | None) -> Provision:
+    if request is None:
         return Provision(name, pods, "is not there: nobody brings nodes for pods that consume it")
-    ref, failed, revoked = one.meta.ref, one.failed, one.revoked
+    ref, failed, revoked = request.meta.ref, request.failed, request.revoked
     if failed is not None and failed.is_true:
-        return Provision(name, pods, f"has failed{_why(failed)}", ref=ref)
+        return Provision(name, pods, f"has failed{_message_of(failed)}", ref=ref)
     if revoked is not None and revoked.is_true:
-        return Provision(name, pods, f"has lost what it had{_why(revoked)}", ref=ref)
-    if one.provisioned is not None and one.provisioned.is_true:
-        return _provisioned(unit, one, pods, one.provisioned)
-    if one.accepted is None or not one.accepted.is_true:
+        return Provision(name, pods, f"has lost what it had{_message_of(revoked)}", ref=ref)
+    if request.provisioned is not None and request.provisioned.is_true:
+        return _provisioned(unit, request, pods, request.provisioned)
+    if request.accepted is None or not request.accepted.is_true:
         return Provision(name, pods, "is not accepted yet", ref=ref)
-    why = _why(one.provisioned)
-    if one.class_name == CHECK_CAPACITY:
+    why = _message_of(request.provisioned)
+    if request.class_name == CHECK_CAPACITY:
         text = f"only asks whether there is room, and brings no nodes{why}"
         return Provision(name, pods, text, ref=ref)
     return Provision(
@@ -80,23 +296,25 @@ def _provision(unit: Unit, name: str, pods: int, one: ProvisioningRequest | None
         coming=True,
         trying=bool(why),
         ref=ref,
-        since=one.accepted.since,
+        since=request.accepted.since,
     )
 
 
-def _provisioned(unit: Unit, one: ProvisioningRequest, pods: int, said: Condition) -> Provision:
-    """Return what has come of a request that is provisioned: for a while its nodes may be starting."""
-    name, ref = one.meta.ref.name, one.meta.ref
-    since = said.since.astimezone(UTC) if said.since is not None else None
-    at = f" at {since:%Y-%m-%d %H:%M} UTC" if since is not None else ""
-    asked = said.reason == _REQUESTED and one.class_name != CHECK_CAPACITY
-    if asked and said.since is not None and unit.now - said.since < PATIENCE:
+def _provisioned(
+    unit: Unit, request: ProvisioningRequest, pods: int, condition: Condition
+) -> Provision:
+    """Return the state of a provisioned request. Its nodes may be starting for a while."""
+    name, ref = request.meta.ref.name, request.meta.ref
+    since = condition.since.astimezone(UTC) if condition.since is not None else None
+    when = f" at {since:%Y-%m-%d %H:%M} UTC" if since is not None else ""
+    is_requested = condition.reason == _REQUESTED and request.class_name != CHECK_CAPACITY
+    if is_requested and condition.since is not None and unit.now - condition.since < PATIENCE:
         text = f"was provisioned at {since:%H:%M} UTC, its nodes may still be starting"
-        until = said.since + PATIENCE
-        return Provision(name, pods, text, coming=True, ref=ref, since=said.since, until=until)
-    return Provision(name, pods, f"was provisioned{at}{_why(said)}", ref=ref)
+        until = condition.since + PATIENCE
+        return Provision(name, pods, text, coming=True, ref=ref, since=condition.since, until=until)
+    return Provision(name, pods, f"was provisioned{when}{_message_of(condition)}", ref=ref)
 
 
-def _why(condition: Condition | None) -> str:
-    said = "" if condition is None else condition.message or condition.reason
-    return f": {shorten(said)}" if said else ""
+def _message_of(condition: Condition | None) -> str:
+    message = "" if condition is None else condition.message or condition.reason
+    return f": {shorten(message)}" if message else ""

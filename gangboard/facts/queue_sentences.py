@@ -14,7 +14,7 @@ from gangboard.domain.queue_status import QueueStanding, QueueStatus
 from gangboard.domain.quota import Queue, QueueLevel, QueueState
 from gangboard.domain.text import is_or_are, label, names, out_of
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.attempt_history import latest
+from gangboard.facts.attempts import latest
 from gangboard.facts.gang import Gang
 from gangboard.facts.grace_periods import CREATION_GRACE
 from gangboard.facts.suspensions import suspend_evidence

@@ -1,22 +1,23 @@
-"""What the scheduler says about a unit: the most specific of its texts, without what says nothing.
+"""Messages of the scheduler about a unit, and when it tries refused members again.
 
-Formats as written by kube-scheduler 1.35 to 1.37 (framework/types.go, schedule_one_podgroup.go) and
-as observed. Text is no API: reasons of conditions decide, text is only quoted.
+Formats as written by kube-scheduler 1.35 to 1.37 (framework/types.go, schedule_one_podgroup.go) and as observed. A
+text is no API: reasons of conditions decide, and texts are only quoted.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.objects import Condition, ObjectRef
+from gangboard.domain.placement_result import PlacementCause
 from gangboard.domain.pod import INNOCENT, Pod
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import lacks_room
+from gangboard.facts.attempts import latest
+from gangboard.facts.unit import Unit, lacks_room
 
 LONGEST_KEPT = 4096
 """Characters of a text whose reading is kept: no cluster drives out all others' with a few texts."""
@@ -52,7 +53,7 @@ _EMPTY_TAILS = (
 
 @dataclass(frozen=True, slots=True)
 class SchedulerMessage:
-    """One text of the scheduler."""
+    """A text of the scheduler."""
 
     text: str
     """Cleaned, without a full stop."""
@@ -66,8 +67,13 @@ class SchedulerMessage:
 
         What nodes lack comes first: most of the others are often not meant for such pods at all.
         """
-        counted = sorted(node_reasons(self.text), key=lambda one: not one[0].startswith(_LACK))
-        return ", ".join(f"{nodes} {one}" if nodes else one for one, nodes in counted) or self.text
+        counted = sorted(
+            node_reasons(self.text), key=lambda reason: not reason[0].startswith(_LACK)
+        )
+        return (
+            ", ".join(f"{nodes} {reason}" if nodes else reason for reason, nodes in counted)
+            or self.text
+        )
 
 
 def clean(text: str) -> str:
@@ -107,7 +113,7 @@ def is_rejection(reason: str) -> bool:
 
 
 def is_error(reason: str) -> bool:
-    """Whether the reason of a failed attempt tells of an error instead of a lack of room."""
+    """Return whether the reason of a failed attempt is an error instead of a lack of room."""
     return is_rejection(reason) and reason != NO_ROOM
 
 
@@ -117,28 +123,28 @@ def rejected_pods(unit: Unit) -> tuple[Pod, ...]:
 
 
 def has_rejected_pods(unit: Unit) -> bool:
-    """Whether there are any `rejected_pods`; the first that is found tells."""
+    """Return whether any pod is in `rejected_pods`. It stops at the first."""
     return any(is_rejection(unit.gang.failed_scheduling(pod)) for pod in unit.unplaced)
 
 
 def group_refusal(unit: Unit) -> Condition | None:
-    """Return the condition by which the scheduler refuses the group as it is now.
+    """Return the condition with which the scheduler refuses the group, if it is current.
 
-    It stays False with its old text while a gang is suspended (observed on 1.36.3). So it says
-    nothing when all pods that wait are younger and none of them has been tried.
+    It stays False with its old text while a gang is suspended (observed on 1.36.3). So it proves nothing if all waiting
+    pods are younger and untried.
     """
     placed = unit.group.placed if unit.group is not None else None
     if placed is None or not placed.is_false or not lacks_room(unit):
         return None
     if not all(pod.is_untried for pod in unit.unplaced) or placed.since is None:
         return placed
-    made = [pod.meta.created_at for pod in unit.unplaced if pod.meta.created_at is not None]
-    return None if made and min(made) > placed.since else placed
+    created = [pod.meta.created_at for pod in unit.unplaced if pod.meta.created_at is not None]
+    return None if created and min(created) > placed.since else placed
 
 
 def scheduler_messages(unit: Unit, reason: str = NO_ROOM) -> tuple[SchedulerMessage, ...]:
-    """Return what is said with that reason of the pods that wait, and of their group."""
-    return _messages(unit, lambda said: said == reason)
+    """Return the messages with that reason about waiting pods, and about their group."""
+    return _messages(unit, lambda word: word == reason)
 
 
 def scheduler_errors(unit: Unit) -> tuple[SchedulerMessage, ...]:
@@ -147,19 +153,19 @@ def scheduler_errors(unit: Unit) -> tuple[SchedulerMessage, ...]:
 
 
 def _messages(unit: Unit, is_meant: Callable[[str], bool]) -> tuple[SchedulerMessage, ...]:
-    found = [
+    messages = [
         _scheduler_message(pod.scheduled, pod.meta.ref)
         for pod in unit.unplaced
         if pod.scheduled is not None and is_meant(unit.gang.failed_scheduling(pod))
     ]
     condition = group_refusal(unit)
     if condition is not None and unit.group is not None and is_meant(condition.reason):
-        found.append(_scheduler_message(condition, unit.group.meta.ref))
-    return tuple(found)
+        messages.append(_scheduler_message(condition, unit.group.meta.ref))
+    return tuple(messages)
 
 
 def has_scheduler_messages(unit: Unit, reason: str) -> bool:
-    """Whether there are any `scheduler_messages`; the first that is found tells."""
+    """Return whether `scheduler_messages` has any. It stops at the first."""
     if any(unit.gang.failed_scheduling(pod) == reason for pod in unit.unplaced):
         return True
     condition = group_refusal(unit)
@@ -167,18 +173,24 @@ def has_scheduler_messages(unit: Unit, reason: str) -> bool:
 
 
 def _scheduler_message(condition: Condition, source: ObjectRef) -> SchedulerMessage:
-    said = condition.message or condition.reason
-    return SchedulerMessage(clean(said), said, source, condition.since)
+    text = condition.message or condition.reason
+    return SchedulerMessage(clean(text), text, source, condition.since)
 
 
-def best_scheduler_message(said: tuple[SchedulerMessage, ...]) -> SchedulerMessage | None:
-    """Return the most specific text: `0/4 nodes are available: …` before any text of the group.
+def best_scheduler_message(messages: tuple[SchedulerMessage, ...]) -> SchedulerMessage | None:
+    """Return the most specific message: `0/4 nodes are available: …` before any text of the group.
 
-    It is the one said of most pods when several are equally specific.
+    Of equally specific ones it is the message of most pods.
     """
-    often = Counter(message.text for message in said)
+    often = Counter(message.text for message in messages)
     ranked = sorted(
-        said, key=lambda one: (-_rank(one.text), -often[one.text], one.text, one.source.name)
+        messages,
+        key=lambda message: (
+            -_rank(message.text),
+            -often[message.text],
+            message.text,
+            message.source.name,
+        ),
     )
     return next((message for message in ranked if message.text), None)
 
@@ -186,18 +198,20 @@ def best_scheduler_message(said: tuple[SchedulerMessage, ...]) -> SchedulerMessa
 def node_reasons(text: str) -> tuple[tuple[str, int], ...]:
     """Return the reasons why nodes are not available, each with its number of nodes.
 
-    `text` is a cleaned one. A reason for which the pod was turned away before any node was looked
-    at (a claim that does not exist) has the number 0 and is the only one.
+    `text` is a cleaned text. A reason for which the scheduler looked at no node (a claim that does not exist) has the
+    number 0 and is alone.
     """
-    found = _REASONS.search(text)
-    if found is None:
+    match = _REASONS.search(text)
+    if match is None:
         return ()
-    counted = [_COUNTED.fullmatch(part) for part in _NEXT_REASON.split(found[1])]
-    return tuple((one[2], int(one[1])) for one in counted if one) or ((found[1], 0),)
+    counted = [_COUNTED.fullmatch(part) for part in _NEXT_REASON.split(match[1])]
+    return tuple(
+        (counted_reason[2], int(counted_reason[1])) for counted_reason in counted if counted_reason
+    ) or ((match[1], 0),)
 
 
 def _rank(text: str) -> int:
-    if any(one in text for one in INNOCENT):
+    if any(innocent in text for innocent in INNOCENT):
         return -1
     if text == _PREFIX:
         return 0
@@ -206,3 +220,76 @@ def _rank(text: str) -> int:
     if _NODES.search(text):
         return 4
     return 1 if "minCount" in text or "placements are available" in text else 3
+
+
+RETRY_GRACE = timedelta(seconds=30)
+"""A pod or group that was refused is tried again when pods leave or nodes come, after a backoff of at
+most 10 s (`podMaxBackoffSeconds`); a busy scheduler and what passes between the clusters come on top."""
+
+
+def fits_now(unit: Unit) -> bool:
+    """Return whether by arithmetic the members that wait for a node fit now."""
+    assessment = unit.placing.assessment if unit.placing is not None else None
+    return assessment is not None and assessment.cause is PlacementCause.FITS
+
+
+def fits_since(unit: Unit) -> datetime | None:
+    """Return since when the waiting members fit. None if by arithmetic they do not.
+
+    When gangboard sees a unit first, it did not observe when the nodes became free. The members then count as fitting
+    since they were refused.
+    """
+    if not fits_now(unit):
+        return None
+    if unit.memory.fits_since is not None:
+        return unit.memory.fits_since
+    is_first_sight = unit.memory.created_since is None
+    return (_refused_at(unit) if is_first_sight else None) or unit.now
+
+
+def retry_due(unit: Unit) -> datetime | None:
+    """Return until when a scheduler may still retry refused members that fit now.
+
+    None if it did not refuse them, if they do not fit, if its time is over, or if it refused them since.
+    """
+    since = fits_since(unit)
+    if since is None or since + RETRY_GRACE <= unit.now:
+        return None
+    if not (has_rejected_pods(unit) or group_refusal(unit) is not None):
+        return None
+    return None if is_refused_since(unit) else since + RETRY_GRACE
+
+
+def is_refused_since(unit: Unit) -> bool:
+    """Return whether the scheduler was seen to refuse members since they fit.
+
+    It may have tried again unseen, because a repeated refusal often has no event.
+    """
+    since, last = fits_since(unit), _refused_at(unit)
+    return since is not None and last is not None and last > since
+
+
+def _refused_at(unit: Unit) -> datetime | None:
+    return unit.placing.refused_at if unit.placing is not None else None
+
+
+def last_refusal(unit: Unit) -> datetime | None:
+    """Return when members were refused last, as far as known."""
+    return latest(_refusals(unit))
+
+
+def _refusals(unit: Unit) -> Iterator[datetime | None]:
+    """Yield the known times of refusals.
+
+    A condition keeps its time while it stays False, and a repeated refusal rarely has a new event. So the last
+    attempt can be later, never earlier.
+    """
+    yield from (pod.scheduled.since for pod in rejected_pods(unit) if pod.scheduled is not None)
+    group = group_refusal(unit)
+    if group is not None:
+        yield group.since
+    waiting = {pod.meta.ref.uid for pod in unit.unplaced}
+    for event in unit.events:
+        # Karpenter uses the same reason for what it says of pods that it brings no node for.
+        if event.reason == "FailedScheduling" and event.reporter != "karpenter":
+            yield event.last_seen if event.regarding.uid in waiting else None

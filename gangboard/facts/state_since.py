@@ -13,11 +13,10 @@ from datetime import datetime
 from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.facts.attempt_history import attempt_start, latest
+from gangboard.facts.attempts import attempt_start, latest
 from gangboard.facts.containers import ContainerProblem
 from gangboard.facts.scheduler_text import SchedulerMessage
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import ready_count
+from gangboard.facts.unit import Unit, ready_count
 
 
 def waits_since(unit: Unit, said: Iterable[SchedulerMessage]) -> datetime | None:

@@ -1,4 +1,8 @@
-"""A unit of a gang: what gets a stage of its own, with its counts."""
+"""A unit of a gang, which gets a finding of its own, and its counts.
+
+The scheduler counts live pods, also those that are being deleted, and no finished ones (its pod informer selects by
+phase; k/k#142330). Running members are counted from pods, never from a condition.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from functools import cached_property
 
 from gangboard.domain.event import Event
 from gangboard.domain.group import Group
+from gangboard.domain.node import Node
 from gangboard.domain.owner import Outcome, Owner, Role
 from gangboard.domain.placement_result import Placing
 from gangboard.domain.pod import Container, Pod
@@ -131,8 +136,8 @@ class Unit:
     def given_up(self) -> int:
         """The number of members that stay away because their index failed for good.
 
-        With `backoffLimitPerIndex` the Job goes on without such an index, and makes pods for others as
-        long as there are some (firstPendingIndexes in pkg/controller/job).
+        With `backoffLimitPerIndex` the Job goes on without such an index, and makes pods for other indexes as long as some
+        are left (firstPendingIndexes in pkg/controller/job).
         """
         return sum([_indexes_short(job) for job in self.active_jobs if job.failed_index_count])
 
@@ -168,14 +173,14 @@ class Unit:
 
     @cached_property
     def needed(self) -> int:
-        """The quorum, or without one all wanted pods."""
+        """The quorum, or all wanted pods without a quorum."""
         return self.quorum if self.quorum is not None else self.wanted
 
     @cached_property
     def other_scheduler(self) -> str:
-        """Name of the scheduler of members that wait, where it is another than that of Kubernetes; else empty."""
-        found = (pod.scheduler_name for pod in self.unplaced if pod.other_scheduler)
-        return next(found, "")
+        """Name of the scheduler of waiting members if it is not that of Kubernetes, or empty."""
+        schedulers = (pod.scheduler_name for pod in self.unplaced if pod.other_scheduler)
+        return next(schedulers, "")
 
 
 def _has_succeeded(job: Owner) -> bool:
@@ -186,5 +191,109 @@ def _has_succeeded(job: Owner) -> bool:
 
 def _indexes_short(job: Owner) -> int:
     at_once = 1 if job.parallelism is None else job.parallelism
-    left = max(0, (job.completions or 0) - job.succeeded_pods)
-    return min(at_once, left) - min(at_once, max(0, left - job.failed_index_count))
+    remaining = max(0, (job.completions or 0) - job.succeeded_pods)
+    return min(at_once, remaining) - min(at_once, max(0, remaining - job.failed_index_count))
+
+
+_CORE = "scheduling.k8s.io"
+
+
+def ready_count(unit: Unit) -> int:
+    """Return the number of ready pods. In a gang group the pods of other gangs count, too."""
+    foreign = sum(pod.is_ready for pod in unit.foreign_pods) if unit.quorum is not None else 0
+    return len(unit.ready) + foreign
+
+
+def live_count(unit: Unit) -> int:
+    """Return the number of members that the scheduler counts for the group."""
+    return len(unit.live) + sum(pod.is_live for pod in unit.foreign_pods)
+
+
+def is_formed(unit: Unit) -> bool:
+    """Return whether enough pods exist for the scheduler to try: the quorum, or all without a quorum."""
+    if unit.quorum is None:
+        return unit.missing == 0
+    return live_count(unit) >= unit.quorum
+
+
+def lacks_room(unit: Unit) -> bool:
+    """Return whether members wait for a node that the unit needs: below the quorum, or any without a quorum.
+
+    At the quorum a gang is past placement, and waiting pods only keep it below its size. Succeeded members keep no gang
+    running: without any other member on a node it is back at placement. A part with quorum 0 is optional.
+    """
+    if not unit.unplaced:
+        return False
+    if unit.quorum is None or (unit.quorum and not unit.placed):
+        return True
+    foreign = sum(pod.is_live and pod.is_placed for pod in unit.foreign_pods)
+    return len(unit.placed) + unit.succeeded + foreign < unit.quorum
+
+
+def runs_enough(unit: Unit) -> bool:
+    """Return whether a gang has its quorum ready. False without a quorum."""
+    if unit.quorum is None or (unit.quorum and not unit.ready):
+        return False
+    return ready_count(unit) + unit.succeeded >= unit.quorum
+
+
+def failing_jobs(unit: Unit) -> tuple[Owner, ...]:
+    """Return child Jobs that have failed, or are about to, while their owner has not ended."""
+    return tuple(
+        [
+            job
+            for job in unit.jobs
+            if (job.finish is not None and job.finish.outcome is Outcome.FAILED)
+            or (job.finish is None and job.ending and is_bad_ending(job.ending))
+        ]
+    )
+
+
+def is_bad_ending(reason: str) -> bool:
+    """Return whether the reason of an announced end (`FailureTarget`, …) is a failure."""
+    return bool(reason) and reason not in GOOD_ENDINGS
+
+
+def sick_nodes(unit: Unit) -> tuple[Node, ...]:
+    """Return nodes that are not ready and have live pods of it that are not ready, by name."""
+    nodes = {pod.node for pod in on_sick_nodes(unit)}
+    return tuple(unit.gang.cluster.nodes[name] for name in sorted(nodes))
+
+
+def on_sick_nodes(unit: Unit) -> tuple[Pod, ...]:
+    """Return live pods that are not ready, on nodes that are not ready."""
+    if not unit.gang.cluster.nodes_known:
+        return ()
+    return tuple(
+        pod
+        for pod in unit.live
+        if not pod.is_ready
+        and pod.node in unit.gang.cluster.nodes
+        and not unit.gang.cluster.nodes[pod.node].is_ready
+    )
+
+
+def is_paused(unit: Unit) -> bool:
+    """Return whether all Jobs that could run have `parallelism: 0` and no pods exist."""
+    jobs = unit.active_jobs
+    return bool(jobs) and not unit.current and all(job.parallelism == 0 for job in jobs)
+
+
+def is_bare_group(unit: Unit) -> bool:
+    """Return whether the group is the gang itself, without an owner that makes its pods."""
+    return unit.group is not None and unit.group.meta.ref.uid == unit.owner.meta.ref.uid
+
+
+def is_empty_plan(unit: Unit) -> bool:
+    """Return whether it is a Workload or CompositePodGroup without a PodGroup. It makes no pods itself."""
+    ref = unit.owner.meta.ref
+    is_plan = ref.group == _CORE and ref.kind in ("Workload", "CompositePodGroup")
+    return is_plan and unit.group is None and not unit.pods
+
+
+def asks_for_nothing(unit: Unit) -> bool:
+    """Return whether it is scaled to zero: no pods wanted or existing, and no Job ended."""
+    nothing = unit.desired == 0 and not unit.current and not unit.missing_jobs
+    if not nothing or is_bare_group(unit) or is_empty_plan(unit):
+        return False
+    return all(job.finish is None for job in unit.jobs)

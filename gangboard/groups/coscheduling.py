@@ -17,8 +17,7 @@ from gangboard.decode.fitting import KeyField
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.verdict import Finding
-from gangboard.facts.gang_refusal import gang_refusal
-from gangboard.facts.scheduler_rules import no_room
+from gangboard.facts.scheduler_rules import gang_refusal, no_room
 from gangboard.facts.scheduler_text import best_scheduler_message, scheduler_messages
 from gangboard.facts.unit import Unit
 from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes, group_resource

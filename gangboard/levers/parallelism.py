@@ -13,10 +13,11 @@ from gangboard.domain.group import Policy
 from gangboard.domain.hold import ACTION_ANNOTATION, PAUSED_PARALLELISM
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label
-from gangboard.facts.gang import Gang, is_paused
+from gangboard.facts.gang import Gang
+from gangboard.facts.jobs import is_paused
 from gangboard.plugins.lever import Bounds, Lever, LeverState, Readiness, Rule
 from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal, shown, watch
-from gangboard.policy.phrases import job_resumed, pods_of_job
+from gangboard.policy.phrases import job_resumed, pods_of_job, wait_of
 from gangboard.policy.requests import FieldChange, patch_owner
 
 _FIELD = ("spec", "parallelism")
@@ -139,7 +140,7 @@ def _pause(gang: Gang, job: Owner, desired: DesiredAction) -> Decision:
 
 def _unpause(gang: Gang, job: Owner, desired: DesiredAction) -> Decision:
     kept = job.paused_parallelism or 0
-    stays = job.suspended or gang.wait_of(job) is not None
+    stays = job.suspended or wait_of(gang, job) is not None
     notes = {ACTION_ANNOTATION: desired.action, PAUSED_PARALLELISM: None}
     return Decision(
         lambda: (patch_owner(gang, job, "Unpause", [FieldChange(_FIELD, kept, 0)], {**notes}),),

@@ -37,13 +37,12 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.text import is_or_are, label, names, out_of
 from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.attempt_history import latest, restart_under_way
+from gangboard.facts.attempts import latest, restart_under_way
 from gangboard.facts.creation_refusal import newest_creation_refusal
-from gangboard.facts.dead_nodes import bring_back, give_up
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import COUNT_GRACE, CREATION_GRACE, newest_creation
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import sick_nodes
+from gangboard.facts.lost_members import bring_back, give_up
+from gangboard.facts.unit import Unit, sick_nodes
 from gangboard.levers import volcano_command
 from gangboard.levers.volcano_command import MOST_RETRIES, PHASE, RETRIES
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind

@@ -19,7 +19,7 @@ from gangboard.domain.placement_result import (
 from gangboard.domain.pod_constraints import Spread
 from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.verdict import FitReason, FitRow
-from gangboard.facts.retry import last_refusal
+from gangboard.facts.scheduler_text import last_refusal
 from gangboard.facts.unit import Unit
 from gangboard.placement.anti_affinity import most_one_per_domain
 from gangboard.placement.assess import assess

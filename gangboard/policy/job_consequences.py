@@ -14,10 +14,11 @@ from gangboard.domain.dependencies import reached_jobs
 from gangboard.domain.group import Policy, label_of_group
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import count, is_or_are, names, out_of, plural
-from gangboard.facts.gang import Gang, asks_for_pods, is_paused, seats_of
+from gangboard.facts.gang import Gang
+from gangboard.facts.jobs import asks_for_pods, is_paused, seats_of
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.owner_kind import JobConduct, Jobs, OwnerKind
-from gangboard.policy.phrases import they_are
+from gangboard.policy.phrases import they_are, wait_of
 
 
 def set_warnings(gang: Gang, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
@@ -61,7 +62,7 @@ def _still_to_start(gang: Gang, jobs: Jobs, lever: Lever) -> list[str]:
     roles = {name: None for name, number in gang.absent.items() if number}
     for uid, job in gang.child_jobs.items():
         role = gang.roles.get(job.role_name)
-        waits = bool(role and role.depends_on) or gang.wait_of(job) is not None
+        waits = bool(role and role.depends_on) or wait_of(gang, job) is not None
         stopped = not job.suspended or is_paused(job) or bool(gang.holds_on(job))
         if job.finish is None and uid not in uids and waits and not stopped:
             roles[job.role_name] = None

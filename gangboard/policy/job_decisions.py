@@ -21,6 +21,7 @@ from gangboard.policy.decision import (
     generation_unknown,
     nothing_to_do,
 )
+from gangboard.policy.phrases import wait_of
 from gangboard.policy.registry_lookups import kind_above, kind_of, queue_system
 
 
@@ -161,7 +162,7 @@ def _decide_resume(gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | P
     if not job.suspended:
         state = "asks for no pods (parallelism 0), which gangboard did not set"
         return nothing_to_do(f"{name} {'is not suspended' if job.parallelism != 0 else state}")
-    wait = gang.wait_of(job)
+    wait = wait_of(gang, job)
     if wait is not None:
         return PlanRefusal(f"{wait.why}: {name} starts when {wait.until}.")
     bare = next((lever for lever in registry.levers() if lever.is_bare), None)

@@ -9,7 +9,8 @@ from gangboard.domain.action import ClusterLevers, Verb
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.text import is_or_are, names
-from gangboard.facts.gang import Gang, is_paused
+from gangboard.facts.gang import Gang
+from gangboard.facts.jobs import is_paused
 from gangboard.plugins import registry
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.owner_kind import OwnerKind

@@ -3,11 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gangboard.domain.owner import Owner
-from gangboard.domain.text import count, is_or_are
-from gangboard.facts.gang import Gang, asks_for_pods, is_paused, seats_of
+from gangboard.domain.queue_status import QueueStanding
+from gangboard.domain.text import count, is_or_are, label, names
+from gangboard.facts.gang import Gang
+from gangboard.facts.jobs import asks_for_pods, is_paused, seats_of
+
+
+@dataclass(frozen=True, slots=True)
+class WaitReason:
+    """Why a Job may not run now, whatever its own spec says."""
+
+    why: str
+    """Half a sentence: `Kueue has not admitted JobSet run`."""
+    until: str
+    """The event before which it does not start: `the JobSet does`."""
+
+
+def wait_of(gang: Gang, job: Owner) -> WaitReason | None:
+    """Return why a child Job may not run now, because of its owner or of a queue of its own."""
+    of_gang, own = wait_of_gang(gang), gang.queue_statuses[job.meta.ref.uid]
+    if of_gang is not None or own.may_run or not job.suspended:
+        return of_gang
+    name = label(job.meta.ref)
+    if own.standing is QueueStanding.NOT_KNOWN:
+        return WaitReason(f"{name} may wait in queue {own.queue}", "that has admitted it")
+    if own.standing is QueueStanding.DEACTIVATED:
+        entries = names(entry.meta.ref.name for entry in own.entries)
+        why = f"{own.entries[0].meta.ref.kind} {entries} of {name} is deactivated"
+        return WaitReason(why, "that is activated and admitted")
+    return WaitReason(f"{gang.queue_system} has not admitted {name}", "it is admitted")
+
+
+def wait_of_gang(gang: Gang) -> WaitReason | None:
+    """Return why no child Job may run now."""
+    until = f"the {gang.owner.meta.ref.kind} does"
+    if gang.queue.standing is QueueStanding.NOT_KNOWN:
+        why = f"{gang.name} is suspended, and may wait in queue {gang.queue.queue}"
+        return WaitReason(why, until)
+    if not gang.queue.may_run:
+        return WaitReason(f"{gang.queue_system} has not admitted {gang.name}", until)
+    return WaitReason(f"{gang.name} is suspended", until) if gang.owner.suspended else None
 
 
 def pods_deleted(pods: int | None, grace_seconds: int) -> str:
@@ -40,7 +79,7 @@ def they_are(jobs: Collection[Owner]) -> str:
 def pods_of_job(gang: Gang, job: Owner) -> str:
     """Return what happens to the pods of a stopped Job."""
     if job.suspended:
-        wait = gang.wait_of(job)
+        wait = wait_of(gang, job)
         so = f"It is suspended already ({wait.why})" if wait else "It is suspended already"
         return f"{so}: this keeps it so."
     if not asks_for_pods(job):
@@ -50,7 +89,7 @@ def pods_of_job(gang: Gang, job: Owner) -> str:
 
 def job_resumed(gang: Gang, job: Owner) -> tuple[str, ...]:
     """Return what a resume of a suspended or paused Job brings."""
-    wait = gang.wait_of(job)
+    wait = wait_of(gang, job)
     if wait is not None:
         return (f"{wait.why}: it starts when {wait.until}.",)
     if job.suspended and job.parallelism == 0:

@@ -24,7 +24,7 @@ from gangboard.domain.watch_state import WatchState
 from gangboard.facts.build_gang import GangObjects, build_gang
 from gangboard.facts.cluster_view import ClusterView
 from gangboard.facts.gang import Gang as GangModel
-from gangboard.facts.wholeness import is_whole
+from gangboard.facts.stored_verdict import is_whole
 from gangboard.plugins import registry
 from gangboard.polling.assessment_index import waiting_pod_sets
 from gangboard.polling.cluster_cache import ClusterCache

@@ -14,7 +14,7 @@ from gangboard.domain.event import Event
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.pod import Pod
 from gangboard.domain.watch_state import WatchState
-from gangboard.facts.node_claim_nominations import is_about_claim, named_claim
+from gangboard.facts.provisioning import is_about_claim, named_claim
 from gangboard.polling.resource_watch import Watched
 from gangboard.polling.visibility import is_unobserved
 

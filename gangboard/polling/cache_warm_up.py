@@ -10,7 +10,7 @@ from gangboard.decode.fingerprints import decoder_fingerprint
 from gangboard.decode.problems import DecodeProblem
 from gangboard.domain.watch_state import WatchState
 from gangboard.facts.gang import Linked
-from gangboard.facts.wholeness import is_whole
+from gangboard.facts.stored_verdict import is_whole
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.store.cluster_leases import renew_lease
 from gangboard.store.gangs import unpack_inputs

@@ -110,7 +110,7 @@ class EventIndex:
 
     def drop_orphaned(self) -> None:
         """Drop the events of objects that are gone: after a restart they are known by their rows only."""
-        orphaned = [uid for uid in self.by_object if not self._graph.gangs_told_of(uid)]
+        orphaned = [uid for uid in self.by_object if not self._graph.gangs_of_regarded(uid)]
         self.drop_pods(orphaned)
         for uid in orphaned:
             if not self._autoscaling.keeps(uid):

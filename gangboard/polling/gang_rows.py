@@ -10,9 +10,9 @@ from gangboard.domain.health import Health
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.text import is_or_are, names
 from gangboard.domain.verdict import Verdict
-from gangboard.facts.bottleneck import bottleneck_of
 from gangboard.facts.gang import Gang
 from gangboard.facts.owner_references import unread_owners
+from gangboard.facts.stored_verdict import bottleneck_of
 from gangboard.plugins import registry
 from gangboard.store.gangs import (
     Detail,

@@ -20,7 +20,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.shell import command_line
 from gangboard.domain.text import count
-from gangboard.facts.wholeness import is_whole
+from gangboard.facts.stored_verdict import is_whole
 from gangboard.pages.core.rows import shown
 from gangboard.readmodels.ages import age_text
 from gangboard.readmodels.printable import printable

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
-from gangboard.diagnosis.gang_units import units
+from gangboard.diagnosis.gang_units import units_of
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.advice import Advice
 from gangboard.domain.capacity import ClusterCapacity
@@ -155,7 +155,7 @@ class Scene:
             room=_room(nodes, [*jobs, *groups, *pods]),
             kubernetes=self.minor,
         )
-        (unit,) = units(facts)
+        (unit,) = units_of(facts)
         return replace(unit, placing=placing_of(unit))
 
 

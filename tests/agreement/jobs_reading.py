@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from gangboard.decode.pods import POD
-from gangboard.diagnosis.gang_units import units
+from gangboard.diagnosis.gang_units import units_of
 from gangboard.domain.group import Group
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
@@ -71,7 +71,7 @@ class Gangs:
             room=self._room,
             kubernetes=(1, 37),
         )
-        return [replace(unit, placing=placing_of(unit)) for unit in units(facts)]
+        return [replace(unit, placing=placing_of(unit)) for unit in units_of(facts)]
 
     def _groups_of(self, pods: Iterable[Pod]) -> list[Group]:
         named = {pod.group_name for pod in pods}

@@ -9,7 +9,7 @@ from typing import Any
 
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
-from gangboard.diagnosis.gang_units import units
+from gangboard.diagnosis.gang_units import units_of
 from gangboard.domain.capacity import ClusterCapacity, Shape
 from gangboard.domain.placement_result import FitAnswer
 from gangboard.domain.pod import Pod
@@ -60,7 +60,7 @@ class Reading:
         """Return the gang of a PodGroup as the rules get it."""
         root = model(GROUPS["podgroups.scheduling.k8s.io"], dict(group), "v1beta1")
         facts = assemble(root, self._members.get(root.meta.ref.name, []), now=datetime.now(UTC))
-        (unit,) = units(with_cluster(facts, room=self.room, kubernetes=(1, 37)))
+        (unit,) = units_of(with_cluster(facts, room=self.room, kubernetes=(1, 37)))
         return replace(unit, placing=placing_of(unit))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gangboard.diagnosis.gang_mode import gang_mode_of, group_domains
-from gangboard.diagnosis.gang_units import units
+from gangboard.diagnosis.gang_units import units_of
 from gangboard.domain.owner import GangForm, GangRequest, Owner
 from gangboard.domain.verdict import GangMode
 from tests.domain_objects import (
@@ -50,7 +50,7 @@ def grouped(jobset: Owner, *groups: Any, **fields: Any) -> GangMode | None:
 
 def mode_of(root: Made, *objects: Made, **fields: Any) -> GangMode | None:
     facts = assemble(root, objects, now=NOW, **{"gang_api_version": "v1beta1", **fields})  # type: ignore[arg-type]
-    return gang_mode_of(facts, units(facts))
+    return gang_mode_of(facts, units_of(facts))
 
 
 def told(mode: GangMode | None) -> tuple[str, str, bool]:

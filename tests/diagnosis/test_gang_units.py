@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.counting import count_members
-from gangboard.diagnosis.gang_units import units
+from gangboard.diagnosis.gang_units import units_of
+from gangboard.diagnosis.members import count_members
 from gangboard.domain.group import Policy
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.facts.gang import Gang
@@ -39,7 +39,7 @@ def gang(root: Made, *objects: Made, **fields: Any) -> Gang:
 
 
 def the_units(*objects: Any, **fields: Any) -> dict[str, Unit]:
-    return {unit.name: unit for unit in units(gang(*objects, **fields))}
+    return {unit.name: unit for unit in units_of(gang(*objects, **fields))}
 
 
 def names(things: Any) -> list[str]:
@@ -184,7 +184,7 @@ def test_a_suspended_child_job_is_held_and_wants_nothing() -> None:
     first, second, third = child_jobs(jobset)
     second = a_job("trio-w-1", of=jobset, suspended=True, role_name="w", attempt="0")
     facts = gang(jobset, first, second, third)
-    found = {unit.name: unit for unit in units(facts)}
+    found = {unit.name: unit for unit in units_of(facts)}
     assert (found["trio-w-1"].held, found["trio-w-1"].wanted) == (2, 0)
     assert count_members(facts, found.values()).held == 2
     assert count_members(facts, found.values()).desired == 6
@@ -193,7 +193,7 @@ def test_a_suspended_child_job_is_held_and_wants_nothing() -> None:
 def test_a_suspended_owner_holds_nothing_back_itself() -> None:
     jobset = a_jobset("run", suspended=True)
     facts = gang(jobset, *child_jobs(jobset, suspended=True))
-    members = count_members(facts, units(facts))
+    members = count_members(facts, units_of(facts))
     assert (members.desired, members.held) == (2, 0)
 
 
@@ -220,7 +220,7 @@ def test_names_of_units_are_unique() -> None:
     one, two = child_jobs(jobset)
     group = a_group("run-b-0", quorum=1)  # a group called like another Job
     pods = (*pods_of(one, 2, group="run-b-0"), a_pod("extra", group="run-b-0"))
-    found = units(gang(jobset, one, two, group, *pods))
+    found = units_of(gang(jobset, one, two, group, *pods))
     assert [unit.name for unit in found] == ["run-b-0", "run-b-0 (2)"]
 
 
@@ -243,7 +243,7 @@ def test_a_bare_group_asks_for_the_pods_that_exist_at_least_its_quorum() -> None
     group = a_group("half", quorum=4)
     pods = [a_pod(f"m-{index}", group="half") for index in range(2)]
     facts = gang(group, *pods)
-    (unit,) = units(facts)
+    (unit,) = units_of(facts)
     assert (facts.owner.desired, unit.desired, unit.quorum) == (4, 4, 4)
     assert (unit.name, unit.noun, unit.group) == ("half", "group", group)
     more = [a_pod(f"m-{index}", group="half") for index in range(6)]
@@ -265,7 +265,7 @@ def test_each_group_of_a_composite_is_a_unit() -> None:
     tree = a_composite("tree", quorum=2)
     leaves = [a_group(name, parent_name="tree", quorum=2) for name in ("left", "right")]
     facts = gang(tree, *leaves, a_pod("a", group="left"), *(a_pod(n, group="right") for n in "bcd"))
-    found = {unit.name: unit for unit in units(facts)}
+    found = {unit.name: unit for unit in units_of(facts)}
     assert {name: (unit.desired, unit.quorum) for name, unit in found.items()} == {
         "left": (2, 2),
         "right": (3, 2),
@@ -276,14 +276,14 @@ def test_each_group_of_a_composite_is_a_unit() -> None:
 
 def test_a_bare_workload_asks_for_the_quorums_of_its_templates() -> None:
     facts = gang(a_workload("plan", quorum=4))
-    (unit,) = units(facts)
+    (unit,) = units_of(facts)
     assert (facts.owner.desired, unit.noun, unit.quorum) == (4, "Workload", None)
     assert names(facts.workloads) == ["plan"]
 
 
 def test_a_bare_pod_asks_for_itself() -> None:
     facts = gang(a_pod("lone", requests=requests(gpu="8")))
-    (unit,) = units(facts)
+    (unit,) = units_of(facts)
     assert (facts.owner.desired, unit.noun, unit.name, unit.desired) == (1, "Pod", "lone", 1)
     assert names(facts.pods) == ["lone"]
 
@@ -346,7 +346,7 @@ def test_jobs_pods_groups_and_events_of_a_former_attempt_are_left_out() -> None:
 
 def members_of(root: Made, *objects: Made, **fields: Any) -> Any:
     facts = gang(root, *objects, **fields)
-    return count_members(facts, units(facts))
+    return count_members(facts, units_of(facts))
 
 
 def test_a_replaced_failed_pod_counts_as_failed_and_not_as_created() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.counting import count_members
-from gangboard.diagnosis.gang_units import units
+from gangboard.diagnosis.gang_units import units_of
+from gangboard.diagnosis.members import count_members
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner, Role
@@ -71,7 +71,7 @@ def uids(*things: Made) -> tuple[str, ...]:
 def the_units(*objects: Any) -> dict[str, Unit]:
     root, *others = objects
     facts = assemble(root, others, now=NOW, gang_api_version="v1beta1")
-    return {unit.name: unit for unit in units(facts)}
+    return {unit.name: unit for unit in units_of(facts)}
 
 
 def test_a_pod_is_adopted_by_its_label_in_whatever_order_they_come() -> None:

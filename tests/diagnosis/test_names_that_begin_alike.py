@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 
 from gangboard.actions.verify.pod_checks import sibling_changes
 from gangboard.diagnosis.engine import assess
-from gangboard.diagnosis.gang_units import units
+from gangboard.diagnosis.gang_units import units_of
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Linked
-from gangboard.facts.job_pod_names import may_be_pod_of
-from gangboard.facts.preemption import last_preemption
+from gangboard.facts.preemption import last_preemption, may_be_pod_of
 from gangboard.rules.admission.job_suspended import RULE
 from tests.domain_objects import (
     NOW,
@@ -90,7 +89,7 @@ def test_a_preemption_of_a_pod_that_is_gone_is_told_of_its_own_job() -> None:
     event = replace(an_event(gone, "Preempted"), related=ObjectRef("", "Pod", "b", "taker", "t"))
     things: list[Linked] = [short, long, *_waiting(short), *_waiting(long)]
     facts = assemble(jobset, things, events=[event], now=NOW)
-    found = {unit.name: last_preemption(unit) for unit in units(facts)}
+    found = {unit.name: last_preemption(unit) for unit in units_of(facts)}
     assert found["run-w-0"] is None
     assert found["run-w-0-0"] is not None
     said = assess(facts).memory
@@ -104,7 +103,7 @@ def test_a_name_that_two_jobs_can_have_given_is_nobodys() -> None:
     event = an_event(a_pod("run-0-0-x7k2p", uid="gone"), "Preempted")
     things: list[Linked] = [one, two, *_waiting(one), *_waiting(two)]
     facts = assemble(jobset, things, events=[event], now=NOW)
-    assert {last_preemption(unit) for unit in units(facts)} == {None}
+    assert {last_preemption(unit) for unit in units_of(facts)} == {None}
 
 
 NAMES = st.from_regex(r"[a-z]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True)
@@ -148,7 +147,7 @@ def test_no_job_is_told_of_a_pod_of_the_other(
         a_pod(f"waits-{number}-{job.meta.ref.uid}", of=job) for job in jobs for number in range(4)
     ]
     facts = assemble(jobset, [*jobs, *pods], events=[event], now=NOW)
-    told = {unit.name for unit in units(facts) if last_preemption(unit) is not None}
+    told = {unit.name for unit in units_of(facts) if last_preemption(unit) is not None}
     assert told <= {maker.meta.ref.name}
     assert may_be_pod_of(maker, gone.meta.ref.name)
     if first is second:

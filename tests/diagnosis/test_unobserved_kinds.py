@@ -9,7 +9,7 @@ import pytest
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.facts.cluster_view import Unobserved
-from gangboard.facts.unobserved_kinds import concerning
+from gangboard.facts.unobserved import concerning
 from tests.domain_objects import a_job, a_jobset, a_meta, a_pod
 
 TRAINJOBS = Unobserved("trainjobs.trainer.kubeflow.org", "forbidden", "")

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from gangboard.diagnosis.engine import assess
-from gangboard.diagnosis.gang_units import units
-from gangboard.diagnosis.job_states import member_states
+from gangboard.diagnosis.gang_units import units_of
+from gangboard.diagnosis.members import member_states
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.group import Policy, WorkloadEntry, label_of_group, read_entry
 from gangboard.domain.objects import Condition
@@ -34,7 +34,7 @@ def gang(root: Made, *objects: Made, **fields: Any) -> Gang:
 
 
 def the_units(*objects: Any, **fields: Any) -> dict[str, Unit]:
-    return {unit.name: unit for unit in units(gang(*objects, **fields))}
+    return {unit.name: unit for unit in units_of(gang(*objects, **fields))}
 
 
 def uids(*things: Made) -> set[str]:
@@ -139,7 +139,7 @@ def test_replica_keys_divide_one_entry() -> None:
 def test_an_entry_that_nobody_names_waits_for_its_pods() -> None:
     plan = a_plan(entries={"driver": 1, "workers": 2, "extra": None})
     facts = gang(plan, *bare(2, "plan/workers"))
-    found = {unit.name: (unit.desired, unit.quorum) for unit in units(facts)}
+    found = {unit.name: (unit.desired, unit.quorum) for unit in units_of(facts)}
     assert found == {"plan/driver": (1, 1), "plan/extra": (0, None), "plan/workers": (2, 2)}
     assert facts.owner.desired == 3
 

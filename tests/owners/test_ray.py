@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from gangboard.diagnosis.engine import assess
-from gangboard.diagnosis.gang_units import units
+from gangboard.diagnosis.gang_units import units_of
+from gangboard.diagnosis.merged_units import merge_units
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.diagnosis.ungrouped_workers import merge_units
 from gangboard.domain.action import Plan
 from gangboard.domain.advice import AdviceKind
 from gangboard.domain.health import Health
@@ -389,7 +389,7 @@ def test_pods_that_ask_for_different_things_are_told_by_their_groups() -> None:
         )
         for group, index in (("headgroup", 0), ("gpu", 0), ("gpu", 1))
     ]
-    placing = placing_of(merge_units(facts := assemble(cluster, pods, now=NOW), units(facts)))
+    placing = placing_of(merge_units(facts := assemble(cluster, pods, now=NOW), units_of(facts)))
     assert placing is not None
     names = [one.shape.name for one in placing.request.pod_sets]
     assert names == ["gpu", "headgroup"]

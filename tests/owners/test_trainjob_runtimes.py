@@ -10,7 +10,7 @@ import pytest
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
-from gangboard.facts.current_attempt import tree_of
+from gangboard.facts.build_gang import tree_of
 from gangboard.owners.jobset import JobSet
 from gangboard.owners.trainjob import TrainJob
 from tests.decode.reading import Json, model

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gangboard.decode.node_claims import NODE_CLAIM
-from gangboard.facts import node_claim_nominations as nominations
+from gangboard.facts import provisioning
 from gangboard.polling import poll
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.store.gangs import unpack_detail
@@ -33,7 +33,7 @@ REQUESTS = Resource(
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do not wait for a claim that is not there."""
-    monkeypatch.setattr(nominations, "SETTLING", timedelta(0))
+    monkeypatch.setattr(provisioning, "SETTLING", timedelta(0))
 
 
 def put_claim(simulator: Simulator, *done: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gangboard.domain.capacity import ClusterCapacity, PodSet
-from gangboard.facts.wholeness import is_whole
+from gangboard.facts.stored_verdict import is_whole
 from gangboard.polling.assessment_index import AssessmentIndex, waiting_pod_sets
 from gangboard.polling.pending_gangs import Pending
 from tests.domain_objects import NOW, a_pod, requests

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gangboard.facts.missing_members import missing_reason
+from gangboard.facts.lost_members import missing_reason
 from gangboard.facts.scheduler_text import clean, node_reasons
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_group, a_job, a_pod, placed

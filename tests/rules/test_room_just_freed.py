@@ -17,7 +17,7 @@ from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.health import Health
 from gangboard.domain.pod_constraints import Needs
 from gangboard.domain.verdict import UnitMemory, Verdict
-from gangboard.facts.retry import retry_due
+from gangboard.facts.scheduler_text import retry_due
 from gangboard.facts.unit import Unit
 from tests.domain_objects import (
     NOW,

@@ -13,16 +13,16 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.text import count, label, plural, quote
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang_refusal import gang_refusal, queue_of
 from gangboard.facts.lost_members import how_many_run
 from gangboard.facts.scheduler_rules import (
     exceeds_quota,
+    gang_refusal,
     no_room,
     queue_missing,
+    queue_of,
     waiting_for_quota,
 )
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import lacks_room
+from gangboard.facts.unit import Unit, lacks_room
 from gangboard.plugins.rule import UnitRule
 
 GROUP = "scheduling.run.ai"

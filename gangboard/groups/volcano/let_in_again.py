@@ -19,8 +19,8 @@ from gangboard.domain.resource_units import units
 from gangboard.domain.text import names
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang_refusal import queue_of
 from gangboard.facts.lost_members import how_many_run
+from gangboard.facts.scheduler_rules import queue_of
 from gangboard.facts.unit import Unit
 from gangboard.groups.volcano.queue_words import (
     NO_QUOTA,

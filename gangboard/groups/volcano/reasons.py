@@ -15,17 +15,18 @@ from gangboard.domain.shell import command
 from gangboard.domain.text import out_of
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang_refusal import gang_refusal, lacks_queue, queue_of
 from gangboard.facts.grace_periods import ATTEMPT_GRACE
 from gangboard.facts.scheduler_rules import (
     exceeds_quota,
+    gang_refusal,
+    lacks_queue,
     no_room,
     queue_missing,
+    queue_of,
     queue_stopped,
     waiting_for_quota,
 )
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import lacks_room
+from gangboard.facts.unit import Unit, lacks_room
 from gangboard.groups.volcano.queue_words import (
     GROUP,
     NO_QUOTA,

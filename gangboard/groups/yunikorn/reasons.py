@@ -13,8 +13,7 @@ from gangboard.domain.resource_units import units
 from gangboard.domain.text import count, is_or_are, out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang_refusal import gang_refusal
-from gangboard.facts.scheduler_rules import no_room, waiting_for_quota
+from gangboard.facts.scheduler_rules import gang_refusal, no_room, waiting_for_quota
 from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import amount_of, bare
 from gangboard.plugins.rule import UnitRule

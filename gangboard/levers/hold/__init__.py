@@ -38,7 +38,7 @@ from gangboard.policy.decision import (
     generation_unknown,
     shown,
 )
-from gangboard.policy.phrases import job_resumed, moment, pods_of_job
+from gangboard.policy.phrases import job_resumed, moment, pods_of_job, wait_of
 from gangboard.policy.requests import prove, resume_job, suspend_job
 
 _LOWERED = ("The ", "A ", "An ", "No ", "It ", "Its ", "This ")
@@ -156,7 +156,7 @@ def _resume(gang: Gang, job: Owner, desired: DesiredAction) -> Decision:
     holds, blocked = gang.holds_on(job), desired.blocked or generation_unknown(job.meta)
     staying = tuple(hold for hold in holds if desired.ended_hold not in ("", hold.meta.ref.uid))
     going = tuple(hold for hold in holds if hold not in staying)
-    waits = blocked is not None or gang.wait_of(job) is not None
+    waits = blocked is not None or wait_of(gang, job) is not None
     only = bool(staying) or waits or not job.suspended
     suspend = shown(job.suspended)
     return Decision(

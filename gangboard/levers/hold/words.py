@@ -10,7 +10,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.text import label, shorten
 from gangboard.facts.gang import Gang
 from gangboard.policy.decision import DesiredAction
-from gangboard.policy.phrases import moment
+from gangboard.policy.phrases import moment, wait_of, wait_of_gang
 
 
 def about_existing(holds: Sequence[Hold]) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ def of_release(gang: Gang, job: Owner, staying: Sequence[Hold], blocked: str) ->
         return (f"Only the Hold is removed: {name} is not suspended.",)
     if staying:
         return (f"Only its Hold is removed: {_staying(staying)}, so {name} stays suspended.",)
-    wait = gang.wait_of(job)
+    wait = wait_of(gang, job)
     if wait is None:
         return ("Only the Hold is removed.",)
     return (f"Only the Hold is removed: {wait.why}, and the Job starts when {wait.until}.",)
@@ -82,7 +82,7 @@ def of_release(gang: Gang, job: Owner, staying: Sequence[Hold], blocked: str) ->
 def meaning_of_hold(gang: Gang, job: Owner) -> str:
     """Explain a Hold on a Job that is suspended already."""
     text = f"Keep this {job.meta.ref.kind} suspended"
-    if gang.wait_of(job) is None:
+    if wait_of(gang, job) is None:
         return f"{text}."
     return f"{text} when {_start_of(gang)}."
 
@@ -96,14 +96,14 @@ def meaning_of_release(gang: Gang, job: Owner, staying: Sequence[Hold], *, block
         return f"Remove the Hold; the {kind} is not suspended."
     if staying:
         return f"Remove the Hold; {_staying(staying)}."
-    if gang.wait is not None:
+    if wait_of_gang(gang) is not None:
         return f"Remove the Hold; the {kind} resumes with its {gang.owner.meta.ref.kind}."
     return f"Remove the Hold; the {kind} starts when {_start_of(gang)}."
 
 
 def _start_of(gang: Gang) -> str:
     """Return what starts a waiting Job: its owner, or the queue that manages the Job."""
-    if gang.wait is not None:
+    if wait_of_gang(gang) is not None:
         return f"the {gang.owner.meta.ref.kind} resumes"
     return f"{gang.queue_system} admits it"
 

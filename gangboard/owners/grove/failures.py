@@ -12,8 +12,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.text import label, names, out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import is_formed
+from gangboard.facts.unit import Unit, is_formed
 from gangboard.owners.grove.wire import (
     CLIQUE_LABEL,
     GROUP,

@@ -14,8 +14,7 @@ from gangboard.domain.text import count, label, names, out_of, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import still_starting, unit_finding
 from gangboard.facts.grace_periods import COUNT_GRACE, CREATION_GRACE, newest_creation
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import lacks_room
+from gangboard.facts.unit import Unit, lacks_room
 from gangboard.owners.grove.failures import (
     PODGANGS,
     clique_named,

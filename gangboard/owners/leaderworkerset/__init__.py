@@ -45,8 +45,7 @@ from gangboard.domain.text import out_of
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.creation_refusal import newest_creation_refusal
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import is_formed
+from gangboard.facts.unit import Unit, is_formed
 from gangboard.owners.leaderworkerset import groups
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 from gangboard.plugins.rule import UnitRule

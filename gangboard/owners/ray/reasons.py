@@ -16,8 +16,7 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.creation_refusal import read_creation_refusal, remedy
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.state_since import first_creation
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import is_formed
+from gangboard.facts.unit import Unit, is_formed
 from gangboard.owners.ray.wire import (
     AUTOSCALED,
     CLUSTER_LABEL,

@@ -11,8 +11,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.text import label, out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import is_formed
+from gangboard.facts.unit import Unit, is_formed
 from gangboard.owners.ray.reasons import CREATION_FAILURES, cluster_of
 from gangboard.plugins.rule import UnitRule
 

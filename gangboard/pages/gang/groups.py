@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from gangboard.domain.text import natural
 from gangboard.domain.verdict import JobState, MemberState
-from gangboard.facts.workload_entries import COMPOSITE
+from gangboard.facts.groups import COMPOSITE
 from gangboard.pages.core.rows import shown
 from gangboard.readmodels.groups import GroupOfGangRow
 from gangboard.readmodels.printable import printable

@@ -15,7 +15,7 @@ from django.db.models import Count, F, Min, Q, QuerySet, Sum, Value
 from django.db.models.functions import Greatest
 
 from gangboard.domain.health import NOT_WHOLE, Health, Stage
-from gangboard.facts.bottleneck import FULL
+from gangboard.facts.stored_verdict import FULL
 from gangboard.pages.reasons.rows import ExampleRow, LimitRow, ReasonRow, Reasons
 from gangboard.readmodels.fit import full_text
 from gangboard.readmodels.freshness import Freshness, knows_zero, silent_ids

@@ -12,11 +12,12 @@ from gangboard.domain.placement_result import (
     When,
 )
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.retry import is_refused_since, retry_due
 from gangboard.facts.scheduler_text import (
     group_refusal,
     has_rejected_pods,
+    is_refused_since,
     node_reasons,
+    retry_due,
     scheduler_messages,
 )
 from gangboard.facts.unit import Unit

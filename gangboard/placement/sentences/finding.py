@@ -13,9 +13,8 @@ from gangboard.domain.placement_result import Assessment, ShapeFit, Total
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import newest_creation
-from gangboard.facts.node_claim_nominations import nominations
 from gangboard.facts.preemption import never_preempts
-from gangboard.facts.provisioning import provisions
+from gangboard.facts.provisioning import nominations, provisions
 from gangboard.facts.scheduler_text import (
     SchedulerMessage,
     best_scheduler_message,
@@ -23,8 +22,7 @@ from gangboard.facts.scheduler_text import (
     scheduler_messages,
 )
 from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import lacks_room
+from gangboard.facts.unit import Unit, lacks_room
 from gangboard.placement.advice.ranking import advise
 from gangboard.placement.amounts import bare
 from gangboard.placement.sentences.cause import placement_reason

@@ -15,7 +15,7 @@ from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import is_or_are, label, names, pods_left
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.attempt_history import latest
+from gangboard.facts.attempts import latest
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
 from gangboard.plugins.rule import GangRule

@@ -1,25 +1,29 @@
 """`not-observed`: a resource that the verdict needs is forbidden, failing or undecodable.
 
-What could not be looked at is never counted as zero and never called healthy, so this comes
-before all other reasons. A resource that the cluster does not serve is not one of them. A run in
-another cluster is not observed here either.
+An unread resource is never counted as zero and never healthy, so this rule comes before all others. A resource that
+the cluster does not serve does not count. A gang that an admission system runs in another cluster is not observed
+here either.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.text import names, sentence
+from gangboard.domain.owner import Owner, Reported
+from gangboard.domain.queue import QueueEntry
+from gangboard.domain.text import is_or_are, label, names, out_of, sentence, shorten
+from gangboard.domain.traits import NO_QUEUE_TRAITS
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.domain.watch_state import WatchState
 from gangboard.facts.cluster_view import Unobserved
-from gangboard.facts.elsewhere import found_elsewhere
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
 from gangboard.plugins.rule import GangRule
 
 
 def _why(unobserved: Unobserved) -> str:
-    """Return the sentence about one resource; it names the resource in any case."""
+    """Return the sentence about a resource, which always has the resource's name."""
     if not unobserved.sentence:
         return f"{unobserved.resource} cannot be looked at: {unobserved.state}."
     if unobserved.resource in unobserved.sentence:
@@ -28,13 +32,13 @@ def _why(unobserved: Unobserved) -> str:
 
 
 def find(gang: Gang) -> Finding | None:
-    """Return a finding when anything needed could not be looked at."""
+    """Return a finding if a needed resource cannot be read."""
     if not gang.unobserved:
-        return found_elsewhere(RULE, gang)
-    first, *others = gang.unobserved
+        return _find_elsewhere(gang)
+    first, *rest = gang.unobserved
     message = _why(first)
-    if others:
-        also = names(f"{unobserved.resource} ({unobserved.state})" for unobserved in others)
+    if rest:
+        also = names(f"{unobserved.resource} ({unobserved.state})" for unobserved in rest)
         message = f"{message} Not looked at either: {also}."
     forbidden = [
         unobserved.resource
@@ -51,6 +55,58 @@ def find(gang: Gang) -> Finding | None:
             Evidence(unobserved.resource, unobserved.state) for unobserved in gang.unobserved
         ),
     )
+
+
+def _find_elsewhere(gang: Gang) -> Finding | None:
+    """Return a finding if the owner runs in another cluster and has no Jobs or pods here.
+
+    The owner names the dispatcher of an admission system (`spec.managedBy`), which switches its controller off and can
+    copy the status of the run. Any other controller may run here, so missing pods are a finding of their own then.
+    """
+    owner = gang.owner
+    if owner.suspended or owner.finish is not None or not owner.managed_by:
+        return None
+    if not any(owner.managed_by in system.dispatchers for system in gang.admission.values()):
+        return None
+    if gang.pods or owner.meta.deleting_since is not None:
+        return None
+    if any(job.meta.ref.uid != owner.meta.ref.uid for job in gang.jobs):
+        return None
+    entries = [entry for entry in gang.entries if entry.cluster and entry.is_in_use]
+    clusters = names(dict.fromkeys(shorten(entry.cluster) for entry in entries))
+    field = gang.traits_of(owner.meta.ref).managed_by_field
+    where = f"Runs in cluster {clusters}" if clusters else _left_to(owner, field)
+    reported = owner.reported
+    counted = f": {_count_text(reported)}" if reported is not None else ""
+    finding = gang_finding(
+        RULE,
+        Health.UNKNOWN,
+        f"{where}{counted}.",
+        evidence=(
+            Evidence(field, owner.managed_by, owner.meta.ref),
+            *(
+                Evidence(_run_cluster_field(gang, entry), entry.cluster, entry.meta.ref)
+                for entry in entries
+            ),
+        ),
+    )
+    if reported is None or reported.up < reported.wanted:
+        return finding
+    return replace(finding, code="running", health=Health.RUNNING, title="Running")
+
+
+def _run_cluster_field(gang: Gang, entry: QueueEntry) -> str:
+    return gang.admission.get(entry.meta.ref.group, NO_QUEUE_TRAITS).run_cluster_field
+
+
+def _left_to(owner: Owner, field: str) -> str:
+    manager = shorten(owner.managed_by)
+    return f"{label(owner.meta.ref)} is left to {manager} ({field}), and nothing of it is here"
+
+
+def _count_text(reported: Reported) -> str:
+    number = out_of(reported.up, reported.wanted, reported.noun)
+    return f"{number} {is_or_are(reported.up)} {reported.state}"
 
 
 RULE = GangRule("not-observed", Stage.ADMISSION, "Not observed", 10, find)

@@ -16,8 +16,7 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.copied_commands import patch_command
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.suspensions import authors_words, pause_of
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import asks_for_nothing, is_paused
+from gangboard.facts.unit import Unit, asks_for_nothing, is_paused
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.plugins.rule import UnitRule
 

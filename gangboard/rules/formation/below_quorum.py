@@ -18,7 +18,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import count, label
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.attempt_history import restart_under_way
+from gangboard.facts.attempts import restart_under_way
 from gangboard.facts.builtin_controllers import tells_what_it_cannot_make
 from gangboard.facts.creation_refusal import newest_creation_refusal
 from gangboard.facts.dependencies import waiting_roles
@@ -32,8 +32,7 @@ from gangboard.facts.preemption import (
     takers_text,
 )
 from gangboard.facts.state_since import not_formed_since
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import failing_jobs, is_bare_group, is_formed, live_count
+from gangboard.facts.unit import Unit, failing_jobs, is_bare_group, is_formed, live_count
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.plugins.rule import UnitRule
 

@@ -13,12 +13,11 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import is_or_are, label, out_of
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.attempt_history import attempt_start
+from gangboard.facts.attempts import attempt_start
 from gangboard.facts.copied_commands import look_at_unready
 from gangboard.facts.dependencies import Waiting, waiting_roles
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import is_formed
+from gangboard.facts.unit import Unit, is_formed
 from gangboard.plugins.rule import UnitRule
 
 

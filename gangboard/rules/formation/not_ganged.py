@@ -21,7 +21,6 @@ from gangboard.domain.pod import STOCK_SCHEDULER, Pod
 from gangboard.domain.text import count, is_or_are, label, names
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang_requests import asks_for_gang, request_for
 from gangboard.facts.state_since import first_creation
 from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
@@ -161,7 +160,9 @@ def _is_placed(pod: Pod, request: GangRequest) -> bool:
 
 
 def _asks(unit: Unit, job: Owner) -> bool:
-    return bool(_template_group(unit, job)) or asks_for_gang(unit.owner, job) is not None
+    requested = unit.gang.gang_requests.get(job.meta.ref.uid)
+    is_requested = requested is not None and requested[0].policy == "gang"
+    return bool(_template_group(unit, job)) or is_requested
 
 
 def _template_group(unit: Unit, job: Owner) -> str:
@@ -175,10 +176,10 @@ def _wish(unit: Unit, job: Owner) -> tuple[str, ObjectRef]:
     name = _template_group(unit, job)
     if name:
         return label_of_group(name), (job if job.group_name else unit.owner).meta.ref
-    found = request_for(unit.owner, job)
-    if found is None:
+    requested = unit.gang.gang_requests.get(job.meta.ref.uid)
+    if requested is None:
         return "a gang", unit.owner.meta.ref
-    request, asking = found
+    request, asking = requested
     wish = "a gang" if request.quorum is None else f"a gang of {request.quorum}"
     return wish, request.asker or asking.meta.ref
 

@@ -16,8 +16,7 @@ from gangboard.facts.creation_refusal import (
     remedy,
 )
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import is_formed
+from gangboard.facts.unit import Unit, is_formed
 from gangboard.plugins.rule import UnitRule
 
 

@@ -13,9 +13,9 @@ from gangboard.domain.group import label_of_group, read_entry
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import count, plural
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.dependencies import waiting_for_missing_group
 from gangboard.facts.findings import still_starting, unit_finding
 from gangboard.facts.grace_periods import COUNT_GRACE, newest_creation
-from gangboard.facts.missing_groups import waiting_for_missing_group
 from gangboard.facts.state_since import first_creation
 from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule

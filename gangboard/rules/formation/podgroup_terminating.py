@@ -12,8 +12,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import count, label, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import is_bare_group
+from gangboard.facts.unit import Unit, is_bare_group
 from gangboard.plugins.rule import UnitRule
 
 _CORE = "scheduling.k8s.io"

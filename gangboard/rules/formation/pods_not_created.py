@@ -13,7 +13,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.shell import command
 from gangboard.domain.text import count, label, names, out_of, plural
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.attempt_history import restart_under_way
+from gangboard.facts.attempts import restart_under_way
 from gangboard.facts.creation_refusal import newest_creation_refusal, waits_for_leader
 from gangboard.facts.dependencies import held_back_pods, unexplained_jobs
 from gangboard.facts.findings import unit_finding
@@ -25,8 +25,8 @@ from gangboard.facts.preemption import (
     takers_text,
 )
 from gangboard.facts.state_since import unmade_since
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import (
+from gangboard.facts.unit import (
+    Unit,
     failing_jobs,
     is_bare_group,
     is_empty_plan,

@@ -15,8 +15,7 @@ from gangboard.facts.copied_commands import patch_command
 from gangboard.facts.dependencies import Waiting, held_back_pods, waiting_roles
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.state_since import not_formed_since
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import live_count
+from gangboard.facts.unit import Unit, live_count
 from gangboard.plugins.rule import UnitRule
 
 # Versions in which `gang.minCount` can be changed (1.37); in 1.36 a PodGroup is immutable.

@@ -16,8 +16,7 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.job_holds import how_to_resume
 from gangboard.facts.queue_sentences import pods_to_be_admitted
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import live_count
+from gangboard.facts.unit import Unit, live_count
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.plugins.rule import UnitRule
 

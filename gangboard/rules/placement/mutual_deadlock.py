@@ -16,8 +16,7 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.scheduler_text import has_scheduler_messages, scheduler_messages
 from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import lacks_room
+from gangboard.facts.unit import Unit, lacks_room
 from gangboard.placement.deadlock import find_rival
 from gangboard.placement.sentences.finding import evidence_of, said_evidence
 from gangboard.plugins.rule import UnitRule

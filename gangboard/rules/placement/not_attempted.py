@@ -16,13 +16,12 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, label, names, plural
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.attempt_history import latest, restart_under_way
+from gangboard.facts.attempts import latest, restart_under_way
+from gangboard.facts.dependencies import waiting_for_missing_group
 from gangboard.facts.findings import still_starting, unit_finding
 from gangboard.facts.grace_periods import ATTEMPT_GRACE, newest_creation
-from gangboard.facts.missing_groups import waiting_for_missing_group
 from gangboard.facts.scheduler_text import group_refusal
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import is_formed, lacks_room
+from gangboard.facts.unit import Unit, is_formed, lacks_room
 from gangboard.plugins.rule import UnitRule
 
 

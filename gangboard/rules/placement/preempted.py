@@ -15,8 +15,7 @@ from gangboard.domain.verdict import Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.preemption import last_preemption, takers_evidence, takers_text
 from gangboard.facts.scheduler_text import scheduler_messages
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import lacks_room
+from gangboard.facts.unit import Unit, lacks_room
 from gangboard.placement.sentences.cause import placement_reason
 from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
 from gangboard.plugins.rule import UnitRule

@@ -27,8 +27,7 @@ from gangboard.facts.scheduler_text import (
     scheduler_messages,
 )
 from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import lacks_room
+from gangboard.facts.unit import Unit, lacks_room
 from gangboard.plugins.rule import UnitRule
 
 _ONGOING = re.compile(

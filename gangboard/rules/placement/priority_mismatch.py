@@ -15,8 +15,7 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.scheduler_text import scheduler_errors
 from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import lacks_room
+from gangboard.facts.unit import Unit, lacks_room
 from gangboard.plugins.rule import UnitRule
 
 _TEXT = "should have the same priority"

@@ -15,13 +15,12 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import names, out_of, plural
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.attempt_history import latest
+from gangboard.facts.attempts import latest
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import CREATION_GRACE, newest_creation
 from gangboard.facts.queue_sentences import system
 from gangboard.facts.scheduler_text import has_rejected_pods
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import lacks_room
+from gangboard.facts.unit import Unit, lacks_room
 from gangboard.plugins.rule import UnitRule
 
 

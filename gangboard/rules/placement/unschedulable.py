@@ -14,15 +14,15 @@ from gangboard.domain.placement_result import Assessment, FitAnswer, PlacementCa
 from gangboard.domain.text import count, names, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.retry import fits_now, is_refused_since
 from gangboard.facts.scheduler_text import (
     SchedulerMessage,
     best_scheduler_message,
+    fits_now,
+    is_refused_since,
     scheduler_messages,
 )
 from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import lacks_room
+from gangboard.facts.unit import Unit, lacks_room
 from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
 from gangboard.plugins.rule import UnitRule
 

@@ -19,15 +19,19 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.node_claim_nominations import NodeClaimProgress, Nomination, nominations
-from gangboard.facts.provisioning import Provision, provisions
+from gangboard.facts.provisioning import (
+    NodeClaimProgress,
+    Nomination,
+    Provision,
+    nominations,
+    provisions,
+)
 from gangboard.facts.scheduler_text import (
     SchedulerMessage,
     has_scheduler_messages,
     scheduler_messages,
 )
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import lacks_room
+from gangboard.facts.unit import Unit, lacks_room
 from gangboard.placement.sentences.finding import said_evidence
 from gangboard.plugins.rule import UnitRule
 

@@ -9,19 +9,20 @@ from __future__ import annotations
 from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.attempt_history import restart_under_way
+from gangboard.facts.attempts import restart_under_way
 from gangboard.facts.copied_commands import look_at_unready
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import growing_until
-from gangboard.facts.lost_members import are_kept_away, how_many_run, how_they_left
-from gangboard.facts.missing_members import (
+from gangboard.facts.lost_members import (
+    are_kept_away,
+    how_many_run,
+    how_they_left,
     missing_advice,
     missing_evidence,
     missing_reason,
 )
 from gangboard.facts.state_since import quorum_since
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import ready_count, runs_enough
+from gangboard.facts.unit import Unit, ready_count, runs_enough
 from gangboard.placement.sentences.finding import advice_of, reason_of
 from gangboard.plugins.rule import UnitRule
 

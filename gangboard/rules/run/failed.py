@@ -14,7 +14,7 @@ from gangboard.facts.containers import Exit, common_exit
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
 from gangboard.facts.state_since import announced_since
-from gangboard.facts.unit_counts import is_bad_ending
+from gangboard.facts.unit import is_bad_ending
 from gangboard.plugins.rule import GangRule
 
 _SPENT = {"BackoffLimitExceeded": "has no retries left"}

@@ -10,16 +10,19 @@ from __future__ import annotations
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.lost_members import by_node, disrupted, how_many_run, how_they_left, is_loss
-from gangboard.facts.missing_members import (
+from gangboard.facts.lost_members import (
+    by_node,
+    disrupted,
+    how_many_run,
+    how_they_left,
+    is_loss,
     missing_advice,
     missing_evidence,
     missing_reason,
 )
 from gangboard.facts.preemption import last_preemption, takers_evidence
 from gangboard.facts.state_since import fell_since
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import ready_count, sick_nodes
+from gangboard.facts.unit import Unit, ready_count, sick_nodes
 from gangboard.placement.sentences.finding import advice_of, reason_of
 from gangboard.plugins.rule import UnitRule
 

@@ -10,17 +10,19 @@ from __future__ import annotations
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import is_or_are, names
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.dead_nodes import bring_back, give_up
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.lost_members import by_node, how_many_run, is_loss
-from gangboard.facts.missing_members import (
+from gangboard.facts.lost_members import (
+    bring_back,
+    by_node,
+    give_up,
+    how_many_run,
+    is_loss,
     missing_advice,
     missing_evidence,
     missing_reason,
 )
 from gangboard.facts.state_since import fell_since
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import sick_nodes
+from gangboard.facts.unit import Unit, sick_nodes
 from gangboard.placement.sentences.finding import advice_of, reason_of
 from gangboard.plugins.rule import UnitRule
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.attempt_history import restart_under_way
+from gangboard.facts.attempts import restart_under_way
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import growing_until
-from gangboard.facts.lost_members import are_kept_away, how_many_run
-from gangboard.facts.missing_members import missing_reason
+from gangboard.facts.lost_members import are_kept_away, how_many_run, missing_reason
 from gangboard.facts.state_since import quorum_since
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import runs_enough
+from gangboard.facts.unit import Unit, runs_enough
 from gangboard.plugins.rule import UnitRule
 
 

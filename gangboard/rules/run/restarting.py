@@ -16,15 +16,14 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import label, out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.attempt_history import Restart, restart_under_way
+from gangboard.facts.attempts import Restart, restart_under_way
 from gangboard.facts.containers import common_exit
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import next_recheck
 from gangboard.facts.lost_members import are_kept_away
 from gangboard.facts.scheduler_text import has_rejected_pods
 from gangboard.facts.state_since import announced_since
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import failing_jobs, is_formed, lacks_room, runs_enough
+from gangboard.facts.unit import Unit, failing_jobs, is_formed, lacks_room, runs_enough
 from gangboard.plugins.rule import UnitRule
 
 _SPENT = "BackoffLimitExceeded"

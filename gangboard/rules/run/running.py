@@ -7,8 +7,8 @@ from gangboard.domain.text import all_of, is_or_are, sentence_case
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.state_since import whole_since
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import (
+from gangboard.facts.unit import (
+    Unit,
     asks_for_nothing,
     failing_jobs,
     is_bare_group,

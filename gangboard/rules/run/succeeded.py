@@ -13,7 +13,7 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
 from gangboard.facts.state_since import announced_since
-from gangboard.facts.unit_counts import is_bad_ending
+from gangboard.facts.unit import is_bad_ending
 from gangboard.plugins.rule import GangRule
 
 

@@ -15,12 +15,14 @@ from gangboard.facts.containers import (
     BENIGN_REASONS,
     CRASH_LOOP,
     IMAGE_REASONS,
+    absent_object,
     container_evidence,
     container_health,
     find_container_problem,
+    telling_part,
+    wrong_template,
 )
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.kubelet_text import absent_object, telling_part, wrong_template
 from gangboard.facts.state_since import problem_since
 from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule

@@ -19,9 +19,8 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.containers import container_health
+from gangboard.facts.containers import absent_object, container_health
 from gangboard.facts.findings import still_starting, unit_finding
-from gangboard.facts.kubelet_text import absent_object
 from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 

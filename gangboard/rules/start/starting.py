@@ -18,11 +18,11 @@ from gangboard.domain.text import (
     sentence_case,
 )
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.attempt_history import restart_under_way
+from gangboard.facts.attempts import restart_under_way
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.state_since import starts_since
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import (
+from gangboard.facts.unit import (
+    Unit,
     failing_jobs,
     is_paused,
     lacks_room,

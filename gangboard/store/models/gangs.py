@@ -47,7 +47,7 @@ class Gang(models.Model):
     accelerators = models.FloatField(default=0)
     """Sum of the devices in `requests`, for sorting and tiles."""
     bottleneck = models.CharField(max_length=200, default="")
-    """What the nodes lack for its pods that wait; see facts.bottleneck."""
+    """What the nodes lack for its pods that wait; see facts.stored_verdict."""
     queue = models.CharField(max_length=253, default="")
     priority = models.CharField(max_length=253, default="")
     """Priority class, or the number as text; to show."""

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from gangboard.ops.printing import PrintingCommand
 from tools import confirmation_queries, package_size
-from tools.verdict_calls import verdict_calls
+from tools.verdict_walk import verdict_calls, verdict_files
 from tools.watch_event_walk import watch_event_files
 
 
@@ -23,6 +23,7 @@ MEASURES = (
     Measure("files in gangboard/ with fewer than 50 lines", package_size.short_files, 60),
     Measure("lines in gangboard/", package_size.lines, 72_000),
     Measure("Python calls of the verdict on a healthy JobSet of 50 Jobs", verdict_calls, 15_000),
+    Measure("files that the verdict on this JobSet passes", verdict_files, 15),
     Measure("files that a watch event passes", watch_event_files, 30),
     Measure(
         "queries of the confirmation of 50 Jobs of a JobSet",

@@ -1,4 +1,4 @@
-"""How many Python calls one verdict makes."""
+"""Python calls and files of the verdict on a healthy JobSet."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from gangboard.domain.pod import Container, Pod
 from gangboard.facts.build_gang import GangObjects, build_gang
 from gangboard.facts.cluster_view import ClusterView
 from gangboard.facts.gang import Gang
+from tools.file_walk import passed_files
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 _JOBS, _PODS_OF_A_JOB = 50, 4
@@ -29,8 +30,8 @@ def verdict_calls() -> int:
     A call is one that `sys.setprofile` reports: of a function, a property or a step of a generator. The
     first verdict fills the caches of the process, so the second one is counted.
     """
-    assess(_healthy_jobset())
-    gang = _healthy_jobset()
+    assess(healthy_jobset())
+    gang = healthy_jobset()
     calls = 0
 
     def count_call(_frame: FrameType, event: str, _argument: object) -> None:
@@ -47,7 +48,17 @@ def verdict_calls() -> int:
     return calls
 
 
-def _healthy_jobset() -> Gang:
+def verdict_files() -> int:
+    """Return the number of files that the verdict on the same JobSet passes."""
+    assess(healthy_jobset())
+    gang = healthy_jobset()
+    with passed_files() as files:
+        assess(gang)
+    return len(files)
+
+
+def healthy_jobset() -> Gang:
+    """Return a healthy JobSet of 50 Jobs with 4 pods each."""
     names = tuple(f"run-workers-{number}" for number in range(_JOBS))
     role = Role("workers", _JOBS, _PODS_OF_A_JOB, _REQUESTS, child_names=names)
     jobset = Owner(
@@ -68,10 +79,8 @@ def _healthy_jobset() -> Gang:
 
 def _meta(group: str, kind: str, name: str, version: str = "v1", of: Owner | None = None) -> Meta:
     ref = ObjectRef(group, kind, "" if kind == "Node" else "team", name, f"uid-{kind}-{name}")
-    made_by = of.meta.ref if of is not None else None
-    controller = (
-        Controller(made_by.group, made_by.kind, made_by.name, made_by.uid) if made_by else None
-    )
+    owner = of.meta.ref if of is not None else None
+    controller = Controller(owner.group, owner.kind, owner.name, owner.uid) if owner else None
     owners = (controller.uid,) if controller else ()
     return Meta(version, ref, "1", 1, NOW - timedelta(minutes=10), None, controller, owners)
 

@@ -1,12 +1,12 @@
-"""What the rules find about one unit, and the findings that explain it."""
+"""Runs rules on a gang or a unit. A rule that crashes becomes a finding and stops no other rule."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
-from gangboard.diagnosis.bounded_findings import bounded_finding
+from gangboard.diagnosis.findings import UnitFinding, bounded_finding
 from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.capacity import PlacementRequest
 from gangboard.domain.health import Health, Stage
@@ -20,64 +20,17 @@ from gangboard.plugins.rule import GangRule, UnitRule
 Subject = TypeVar("Subject", Gang, Unit)
 Arithmetic = Callable[[Unit], Placing | None]
 
-# Worst first; 4 is for symptoms. What could not be looked at must never look better than it may be,
-# so it stands before all that goes well.
-HEALTH_RANKS = {
-    Health.FAILED: 0,
-    Health.BLOCKED: 1,
-    Health.DEGRADED: 2,
-    Health.WAITING: 3,
-    Health.UNKNOWN: 5,
-    Health.STARTING: 6,
-    Health.SUSPENDED: 7,
-    Health.RUNNING: 8,
-    Health.SUCCEEDED: 9,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class UnitFinding:
-    """A finding about a unit, with the findings that explain it."""
-
-    finding: Finding
-    unit: Unit | None = None
-    behind: tuple[Finding, ...] = ()
-    """Why a member that was lost does not come back: shown next, never ranked on its own."""
-
-
-def with_placing(unit: Unit, arithmetic: Arithmetic, crashes: list[Finding]) -> Unit:
-    """Return the unit with what arithmetic says of its members that wait for a node."""
-    try:
-        found = arithmetic(unit)
-    # As with a rule: a defect in the arithmetic must not silence what else is known.
-    except Exception as error:  # noqa: BLE001
-        crashes.append(_crash("The arithmetic of placement", Stage.PLACEMENT, unit, error))
-        found = Placing(PlacementRequest(()), why="a defect of gangboard in the arithmetic")
-    return unit if found is None else replace(unit, placing=found)
-
-
-def evaluate_unit(unit: Unit, rules: UnitRules, crashes: list[Finding]) -> UnitFinding:
-    """Return the finding about one unit, with what the objects of its owner's kind say of it."""
-    found = _evaluate(unit, rules, crashes)
-    ref = unit.owner.meta.ref
-    kind = registry.owner_kind(ref.group, ref.kind)
-    said = kind.evidence(unit) if kind is not None else ()
-    if not said:
-        return found
-    evidence = tuple(dict.fromkeys((*found.finding.evidence, *said)))
-    return replace(found, finding=replace(found.finding, evidence=evidence))
-
 
 class UnitRules(NamedTuple):
-    """The rules that can find something of one unit, in order."""
+    """The rules that apply to a unit, in order."""
 
     overrides: list[UnitRule]
     stages: list[UnitRule]
-    asides: list[UnitRule]
+    additional: list[UnitRule]
 
 
 def rules_for(unit: Unit) -> UnitRules:
-    """Return the rules that can find something of a unit."""
+    """Return the rules that apply to a unit."""
     ref, is_queued = unit.owner.meta.ref, unit.gang.is_any_queued
     is_grouped = unit.group is not None or bool(unit.group_name)
     grouping = _grouping_of(unit) if is_grouped else ""
@@ -86,7 +39,7 @@ def rules_for(unit: Unit) -> UnitRules:
         if (rule.of_waiting and not unit.unplaced) or (rule.of_queued and not is_queued):
             continue
         if rule.aside:
-            rules.asides.append(rule)
+            rules.additional.append(rule)
         elif rule.overrides:
             rules.overrides.append(rule)
         else:
@@ -95,41 +48,64 @@ def rules_for(unit: Unit) -> UnitRules:
 
 
 def _grouping_of(unit: Unit) -> str:
-    """Return the API group of the unit's group, or of what its pods name where that has no object; else empty."""
+    """Return the API group of the unit's group, or of a group without an object that its pods name."""
     if unit.group is not None or not unit.group_name:
         return unit.group.meta.ref.group if unit.group is not None else ""
     named = (pod.group_kind.partition(".")[2] for pod in unit.current if not pod.ignores_group)
     return next((group for group in named if group in registry.groups_without_objects()), "")
 
 
+def with_placing(unit: Unit, arithmetic: Arithmetic, crashes: list[Finding]) -> Unit:
+    """Return the unit with the placement result of its members that wait for a node."""
+    try:
+        placing = arithmetic(unit)
+    # As with a rule: a defect in the arithmetic must not hide the findings of the rules.
+    except Exception as error:  # noqa: BLE001
+        crashes.append(_crash("The arithmetic of placement", Stage.PLACEMENT, unit, error))
+        placing = Placing(PlacementRequest(()), why="a defect of gangboard in the arithmetic")
+    return unit if placing is None else replace(unit, placing=placing)
+
+
+def evaluate_unit(unit: Unit, rules: UnitRules, crashes: list[Finding]) -> UnitFinding:
+    """Return the finding about a unit, with the evidence that the owner's kind adds."""
+    unit_finding = _evaluate(unit, rules, crashes)
+    ref = unit.owner.meta.ref
+    kind = registry.owner_kind(ref.group, ref.kind)
+    added = kind.evidence(unit) if kind is not None else ()
+    if not added:
+        return unit_finding
+    evidence = tuple(dict.fromkeys((*unit_finding.finding.evidence, *added)))
+    return replace(unit_finding, finding=replace(unit_finding.finding, evidence=evidence))
+
+
 def _evaluate(unit: Unit, rules: UnitRules, crashes: list[Finding]) -> UnitFinding:
-    reason = first(rules.stages, unit, crashes)
-    lost = first(rules.overrides, unit, crashes)
-    if lost is None:
+    reason = first_finding(rules.stages, unit, crashes)
+    loss = first_finding(rules.overrides, unit, crashes)
+    if loss is None:
         return UnitFinding(reason or _unexplained(unit), unit)
     if reason is None or reason.stage is Stage.RUN:
-        return UnitFinding(lost, unit)
-    # What brings the member back is the next step, also where the loss itself suggests none.
-    return UnitFinding(replace(lost, advice=lost.advice or reason.advice), unit, (reason,))
+        return UnitFinding(loss, unit)
+    # A loss without advice takes that of the reason, which brings the member back.
+    return UnitFinding(replace(loss, advice=loss.advice or reason.advice), unit, (reason,))
 
 
-def asides(unit: Unit, rules: UnitRules, crashes: list[Finding]) -> Iterator[Finding]:
-    """Yield what is told of a unit beside the finding about it."""
-    for rule in rules.asides:
-        finding = first([rule], unit, crashes)
+def additional_findings(unit: Unit, rules: UnitRules, crashes: list[Finding]) -> Iterator[Finding]:
+    """Yield the findings of rules that never decide about a unit."""
+    for rule in rules.additional:
+        finding = first_finding([rule], unit, crashes)
         if finding is not None:
             yield finding
 
 
-def first(
+def first_finding(
     rules: Sequence[GangRule] | Sequence[UnitRule], subject: Subject, crashes: list[Finding]
 ) -> Finding | None:
-    """Return what the first rule finds that finds something; one that breaks is among `crashes`."""
+    """Return the finding of the first rule that has one. A rule that crashes adds to `crashes`."""
     for rule in rules:
         find: Callable[..., Finding | None] = rule.find
         try:
             finding = find(subject)
-        # A defect in one rule must not silence all others; what it says is what is recorded.
+        # A defect in one rule must not hide the findings of the others.
         except Exception as error:  # noqa: BLE001
             crashes.append(_crash(f"The rule {rule.code}", rule.stage, subject, error))
             continue
@@ -155,7 +131,7 @@ def _crash(what: str, stage: Stage, subject: Gang | Unit, error: Exception) -> F
 
 
 def _unexplained(unit: Unit) -> Finding:
-    """Return what is said when no rule has a word: never nothing, never that all is well."""
+    """Return the finding about a unit for which no rule has one. It never looks healthy."""
     return Finding(
         code="not-observed",
         health=Health.UNKNOWN,

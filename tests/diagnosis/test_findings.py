@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gangboard.diagnosis.bounded_findings import (
+from gangboard.diagnosis.findings import (
     MOST_EVIDENCE,
     bounded_finding,
     cut_text,

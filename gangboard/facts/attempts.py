@@ -1,4 +1,4 @@
-"""What a unit was in its current attempt: whether it ran, what it lost, what it comes back from."""
+"""History of a unit in its current attempt: whether it ran, what it lost, what it comes back from."""
 
 from __future__ import annotations
 
@@ -7,11 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gangboard.domain.objects import ObjectRef
-from gangboard.facts.unit import Unit
-from gangboard.facts.unit_counts import (
-    on_sick_nodes,
-    ready_count,
-)
+from gangboard.facts.unit import Unit, on_sick_nodes, ready_count
 
 # API servers, kubelets and gangboard have clocks of their own.
 _SKEW = timedelta(seconds=60)
@@ -49,7 +45,7 @@ def attempt_start(unit: Unit) -> datetime | None:
 
 
 def whole_in_attempt(unit: Unit) -> bool:
-    """Whether its quorum (without one: its size) was seen ready since the attempt began."""
+    """Return whether its quorum (without a quorum: its size) was seen ready since the attempt began."""
     if unit.missing_jobs and not unit.active_jobs:
         return False
     start, memory = attempt_start(unit), unit.memory
@@ -58,10 +54,10 @@ def whole_in_attempt(unit: Unit) -> bool:
 
 
 def was_placed_whole(unit: Unit) -> bool:
-    """Whether the scheduler placed the gang since the attempt began.
+    """Return whether the scheduler placed the gang since the attempt began.
 
-    The condition stays True for ever (1.37) and over suspends and restarts (observed on 1.36.3),
-    so one that is older than the attempt says nothing. Of a basic group it says nothing at all.
+    The condition stays True for ever (1.37) and over suspends and restarts (observed on 1.36.3), so a condition that is
+    older than the attempt proves nothing. The condition of a basic group never proves it.
     """
     placed = unit.group.placed if unit.group is not None else None
     if unit.quorum is None or placed is None or not placed.is_true:
@@ -71,34 +67,34 @@ def was_placed_whole(unit: Unit) -> bool:
 
 
 def has_lost(unit: Unit) -> bool:
-    """Whether it ran, fell below its quorum (without one: its size), and some member still runs.
+    """Return whether it ran, fell below its quorum (without a quorum: its size), and some member still runs.
 
-    What it needs can have grown since it was whole: as long as no fewer run or are done than then,
-    nobody was lost. Without a memory of it running, an unready member may never have been ready: then only
-    members without a place count as lost, and those that were ready when their node went silent.
+    The need can have grown since it was whole. Nothing is lost as long as no fewer members run or succeeded than then.
+    Without a memory of it running, an unready member may never have been ready. Then only members without a node count
+    as lost, and members that were ready when their node went silent.
     """
-    there = ready_count(unit) + unit.succeeded
+    present = ready_count(unit) + unit.succeeded
     if unit.given_up and (unit.ready or unit.is_full):
-        return there < unit.needed
+        return present < unit.needed
     if unit.is_full or not (unit.ready or _others_run(unit)):
         return False
     if _was_whole_before_silence(unit):
-        return there < unit.needed
+        return present < unit.needed
     if whole_in_attempt(unit):
         before = unit.memory.whole_count
-        return there < (unit.needed if before is None else min(unit.needed, before))
+        return present < (unit.needed if before is None else min(unit.needed, before))
     if not was_placed_whole(unit):
         return False
-    others = sum(pod.is_live and pod.is_placed for pod in unit.foreign_pods)
+    foreign = sum(pod.is_live and pod.is_placed for pod in unit.foreign_pods)
     sick = on_sick_nodes(unit)
     placed = sum(pod not in sick for pod in unit.placed)
-    return placed + unit.succeeded + others < unit.needed
+    return placed + unit.succeeded + foreign < unit.needed
 
 
 def _others_run(unit: Unit) -> bool:
-    """Whether members of the gang run that are in no group and not in this unit.
+    """Return whether members of the gang run that are in no group and not in this unit.
 
-    Without groups the gang is what runs, whichever of its Jobs has lost all of its pods.
+    Without groups the gang is all that runs, even if one of its Jobs has lost all of its pods.
     """
     if unit.group is not None or unit.group_name:
         return False
@@ -106,13 +102,14 @@ def _others_run(unit: Unit) -> bool:
 
 
 def _was_whole_before_silence(unit: Unit) -> bool:
-    """Whether silent nodes alone make it unready.
+    """Return whether silent nodes are the only cause that it is not ready.
 
-    Only `Ready` turns False in a pod on a silent node; its containers still say that they are
-    ready, as its kubelet reported last (observed on 1.37.0).
+    On a silent node only `Ready` of a pod turns False. The containers keep the ready state that the kubelet reported
+    last (observed on 1.37.0).
     """
     silent = sum(
-        bool(pod.containers) and all(one.ready for one in pod.containers if not one.init)
+        bool(pod.containers)
+        and all(container.ready for container in pod.containers if not container.init)
         for pod in on_sick_nodes(unit)
     )
     return silent > 0 and ready_count(unit) + unit.succeeded + silent >= unit.needed
@@ -126,7 +123,7 @@ def restart_under_way(unit: Unit) -> Restart | None:
 
 
 def _restarts_pods(unit: Unit) -> bool:
-    """Whether the owner says that it makes pods anew which it makes without Jobs: one by one, in one attempt."""
+    """Return whether the owner makes pods without Jobs again, one by one in the same attempt."""
     return unit.owner.restarting and not unit.gang.jobs
 
 
@@ -137,7 +134,10 @@ def _restart_of_owner(unit: Unit) -> Restart | None:
     if whole_in_attempt(unit):
         return None
     # JobSet v0.12 says when a restart is over; before that only the count is there.
-    says_over = any(one.type.startswith("Restarting") and one.is_false for one in owner.conditions)
+    says_over = any(
+        condition.type.startswith("Restarting") and condition.is_false
+        for condition in owner.conditions
+    )
     if owner.restarting or (owner.restarts and not says_over):
         number = max(owner.restarts, owner.counted_restarts, 1)
         limit, counted = owner.max_restarts, owner.counted_restarts
@@ -159,7 +159,7 @@ def _restart_of_job(unit: Unit) -> Restart | None:
 
 
 def _retry(unit: Unit) -> Restart | None:
-    """Return the retry of a Job: pods of it failed, and since then it has not been whole."""
+    """Return the retry of a Job: pods of it failed, and it was not whole since."""
     retrying = [job for job in unit.active_jobs if job.retries > job.failed_index_count]
     if not retrying or (whole_in_attempt(unit) and not _failed_lately(unit)):
         return None
@@ -168,14 +168,16 @@ def _retry(unit: Unit) -> Restart | None:
 
 
 def _failed_lately(unit: Unit) -> bool:
-    """Whether a pod failed after the unit was last whole, within what clocks may differ."""
+    """Return whether a pod failed after the unit was last whole, allowing for clock skew."""
     whole = unit.memory.whole_at
     failures = [
         pod.ready.since if pod.ready is not None else pod.meta.created_at
         for pod in unit.pods
         if pod.phase == "Failed"
     ]
-    return whole is not None and any(at is not None and at >= whole - _SKEW for at in failures)
+    return whole is not None and any(
+        time is not None and time >= whole - _SKEW for time in failures
+    )
 
 
 def latest(times: Iterable[datetime | None]) -> datetime | None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gangboard.diagnosis.engine import assess
-from gangboard.diagnosis.ungrouped_workers import MOST_KINDS
+from gangboard.diagnosis.merged_units import MOST_KINDS
 from gangboard.domain.capacity import ClusterCapacity, NodeInfo
 from gangboard.domain.group import Group
 from gangboard.domain.health import Health

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.scheduling_mode import LABELS, GroupIndex, scheduling_of
+from gangboard.diagnosis.job_states import LABELS, GroupIndex, scheduling_of
 from gangboard.domain.group import Policy
 from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.pod import Pod
