@@ -5,29 +5,33 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import ClassVar
 
 from gangboard.domain.text import listed
 from gangboard.domain.watch_state import WatchState
+from gangboard.pages.core.rows import shown, shown_method
 from gangboard.readmodels.freshness import Freshness, Level, joined
 from gangboard.store.models import ResourceState
 
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """One cluster with what is not known of it."""
+    """A cluster that could not be looked at, or not fully."""
 
-    cluster: str
+    json_name: ClassVar = "UnseenCluster"
+    cluster: str = shown("Cluster")
     tone: str
     icon: str
     before: str
-    """The sentence up to the age in it."""
+    """The message without the name of the cluster, up to the age in it."""
     since: datetime | None
     after: str
     is_counted: bool = True
-    """False: the cluster never answered, so it is in no number at all. See `not_counted`."""
+    """False: the cluster never answered, so no number counts it. See `not_counted`."""
 
-    def sentence(self, now: datetime) -> str:
-        """Return it with the name of the cluster and the age in it."""
+    @shown_method("Message")
+    def message(self, now: datetime) -> str:
+        """Return what is not known of it, and why."""
         return f"Cluster {self.cluster} {joined((self.before, self.since, self.after), now)}"
 
 
