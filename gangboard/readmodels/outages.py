@@ -22,7 +22,7 @@ from gangboard.store.models import Outage
 MOST_OUTAGES = 50
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutageRow:
     """A time in which nothing was seen of a cluster."""
 
@@ -84,8 +84,14 @@ def _rows(viewer: Viewer, cluster: Freshness, stored: Sequence[Outage]) -> tuple
     )
     if not cluster.is_silent or cluster.contact_at is None:
         return over
-    now = OutageRow(cluster.cluster, cluster.contact_at, None, cluster.problem, cluster.sentence)
-    return (now, *over)
+    current = OutageRow(
+        cluster=cluster.cluster,
+        began_at=cluster.contact_at,
+        ended_at=None,
+        problem=cluster.problem,
+        why=cluster.sentence,
+    )
+    return (current, *over)
 
 
 def cut(

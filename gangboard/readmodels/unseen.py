@@ -14,7 +14,7 @@ from gangboard.readmodels.freshness import Freshness, Level, joined
 from gangboard.store.models import ResourceState
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unseen:
     """A cluster that could not be looked at, or not fully."""
 
@@ -85,7 +85,16 @@ def _unseen(cluster: Freshness, gangs: int) -> Unseen | None:
         return None
     tone, icon = ("unknown", "?") if not cluster.is_stale else (cluster.tone, cluster.icon)
     is_counted = cluster.level is not Level.NEVER
-    return Unseen(cluster.cluster, tone, icon, *parts, is_counted=is_counted)
+    before, since, after = parts
+    return Unseen(
+        cluster=cluster.cluster,
+        tone=tone,
+        icon=icon,
+        before=before,
+        since=since,
+        after=after,
+        is_counted=is_counted,
+    )
 
 
 def unseen_state(cluster: Freshness, state: ResourceState | None) -> str:
