@@ -3,7 +3,6 @@
 from django.urls import include, path
 
 urlpatterns = [
-    # Before `pages`, where `actions/node/` would be the id of an action.
     path("", include("gangboard.web.urls")),
     # Before the API, whose last address answers for everything below /api/v1/.
     path("", include("gangboard.pages.urls")),

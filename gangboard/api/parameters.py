@@ -20,7 +20,6 @@ STAGES = [stage.value for stage in Stage]
 
 # Lengths are those of the columns; codes, kinds and queues are open lists: an unknown one is empty.
 LONGEST_NAME = 253
-_LABEL = LONGEST_NAME + 1 + 63
 
 
 class HealthsField(serializers.CharField):
@@ -62,24 +61,6 @@ class PageQuery(Query):
         required=False, help_text="Where the page begins: from `next` of the page before."
     )
     fields = FIELDS  # type: ignore[assignment]  # as DRF's own attribute
-
-
-class SummaryQuery(Query):
-    """The query of `summary/`."""
-
-    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    namespace = serializers.CharField(required=False, max_length=LONGEST_NAME)
-
-
-class CapacityQuery(PageQuery):
-    """The query of `capacity/`."""
-
-    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    by = serializers.CharField(
-        required=False,
-        max_length=_LABEL,
-        help_text="A label of nodes, by which pools are made; without it by the labels of clouds.",
-    )
 
 
 def read_query(request: Request, query: type[Query]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 
 from gangboard.domain.capacity import PODS
 from gangboard.domain.resources import is_accelerator, is_device
+from gangboard.pages.core.rows import shown
 from gangboard.readmodels.fit import dearest_first
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.quantities import quantity_text
@@ -37,41 +38,47 @@ class NodeRow:
         return self.ready and not self.cordoned
 
 
-@dataclass(frozen=True, slots=True)
-class Exact:
-    """The same amounts as decimal strings in base units, for those who calculate with them."""
-
-    allocatable: str
-    used: str
-    held: str
-    free: str
-    away: str
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Amount:
-    """One resource over some nodes, as a person reads it, with its bar in percent."""
+    """One resource over some nodes."""
 
-    resource: str
-    is_accelerator: bool
+    resource: str = shown("Resource")
+    is_accelerator: bool = shown("Accelerator", api_name="accelerator")
+    exact_allocatable: str = shown("Offered", api_name="allocatable")
+    """The exact amounts are decimal strings in base units. Those below are for a person to read."""
+    exact_used: str = shown(
+        "Used", "Requests of pods on the nodes or nominated to them.", api_name="used"
+    )
+    exact_held: str = shown(
+        "Held",
+        "The part of `used` that gangs hold that are not whole: in formation or placement, with members on "
+        "nodes. Those that start, or ran and lost members, are not in it.",
+        api_name="held",
+    )
+    exact_free: str = shown("Free", "On nodes that are ready and not cordoned.", api_name="free")
+    exact_away: str = shown(
+        "Out of use", "On the other nodes, which take no pods.", api_name="away"
+    )
+    unreadable: int = shown(
+        "Not read",
+        "Nodes whose amount could not be read: in none of these.",
+        api_name="nodes_unreadable",
+    )
     allocatable: str
     used: str
     held: str
-    """The part of `used` that gangs hold that are not whole; empty for none."""
+    """Empty for none."""
     free: str
-    """On nodes that are ready and not cordoned, each overfull node counted as 0."""
+    """An overfull node counts as 0."""
     away: str
-    """What is free on the other nodes, which is not free; empty for nothing."""
-    unreadable: int
-    """Nodes whose amount could not be read: they are in none of the numbers."""
+    """Empty for nothing."""
     bar: tuple[float, float, float, float]
-    """Used by whole gangs and others, held, free, away: where each ends."""
-    exact: Exact
+    """Ends of the parts of the bar in percent: used by whole gangs and other pods, held, free, away."""
 
     @property
     def short(self) -> str:
         """How much of it is used, in a few words: `cpu 41 % used`."""
-        offered, used = Decimal(self.exact.allocatable), Decimal(self.exact.used)
+        offered, used = Decimal(self.exact_allocatable), Decimal(self.exact_used)
         if not offered:
             return f"{self.resource} {f'{self.used} used of 0' if used else 'not known'}"
         beside = f" ({_nodes(self.unreadable)} not read)" if self.unreadable else ""
@@ -88,13 +95,15 @@ class _Sum:
     unreadable: int = 0
 
     def amount(self, resource: str) -> Amount:
-        """Return it in words."""
+        """Return the amount for pages and API."""
 
         def text(value: Decimal) -> str:
             return quantity_text(resource, plain_number(value, commas=resource != "memory"))
 
+        def exact(value: Decimal) -> str:
+            return plain_number(value, commas=False)
+
         parts = (self.used - self.held, self.held, self.free, self.away)
-        whole = (self.allocatable, self.used, self.held, self.free, self.away)
         return Amount(
             resource=printable(resource),
             is_accelerator=is_accelerator(resource),
@@ -105,7 +114,11 @@ class _Sum:
             away=text(self.away) if self.away else "",
             unreadable=self.unreadable,
             bar=_bar(parts),
-            exact=Exact(*(plain_number(value, commas=False) for value in whole)),
+            exact_allocatable=exact(self.allocatable),
+            exact_used=exact(self.used),
+            exact_held=exact(self.held),
+            exact_free=exact(self.free),
+            exact_away=exact(self.away),
         )
 
 

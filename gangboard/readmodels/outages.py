@@ -10,6 +10,7 @@ from django.db.models import Window
 from django.db.models.functions import RowNumber
 
 from gangboard.domain.health import Health, Stage
+from gangboard.pages.core.rows import shown, shown_property
 from gangboard.readmodels.ages import duration_text
 from gangboard.readmodels.cluster_reach import problem_sentence
 from gangboard.readmodels.freshness import Freshness
@@ -21,32 +22,31 @@ from gangboard.store.models import Outage
 MOST_OUTAGES = 50
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutageRow:
-    """One of them."""
+    """A time in which nothing was seen of a cluster."""
 
     cluster: str
-    began_at: datetime
-    """When the cluster had answered last."""
-    ended_at: datetime | None
-    """None while it is silent."""
-    problem: str
-    """Code of the error; empty when it was not asked, for no poll worker had time for it."""
+    began_at: datetime = shown("Began", "Its last answer before.")
+    ended_at: datetime | None = shown("Ended", "Null: it is silent now.")
+    problem: str = shown(
+        "Problem", "Code of the error; null: no poll worker asked it.", empty_is_null=True
+    )
     why: str
-    """The error in words; empty for who may not read cluster-wide texts."""
+    """The error in words; empty for viewers who may not read cluster-wide texts."""
 
-    @property
+    @shown_property("Title")
     def title(self) -> str:
-        """What happened, or happens: `Cluster prod could not be read`."""
+        """Return the outage in words: `Cluster prod could not be read`."""
         if self.ended_at is None:
             verb = "cannot be read" if self.problem else "is not being read"
         else:
             verb = "could not be read" if self.problem else "was not read"
         return f"Cluster {self.cluster} {verb}"
 
-    @property
+    @shown_property("Message")
     def message(self) -> str:
-        """Why, and what it means."""
+        """Return the error, and the consequence of the outage."""
         known = "What was in it at that time is not known."
         if self.ended_at is None:
             known = "What is in it now is not known."
@@ -84,8 +84,14 @@ def _rows(viewer: Viewer, cluster: Freshness, stored: Sequence[Outage]) -> tuple
     )
     if not cluster.is_silent or cluster.contact_at is None:
         return over
-    now = OutageRow(cluster.cluster, cluster.contact_at, None, cluster.problem, cluster.sentence)
-    return (now, *over)
+    current = OutageRow(
+        cluster=cluster.cluster,
+        began_at=cluster.contact_at,
+        ended_at=None,
+        problem=cluster.problem,
+        why=cluster.sentence,
+    )
+    return (current, *over)
 
 
 def cut(

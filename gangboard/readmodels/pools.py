@@ -1,19 +1,16 @@
-"""Nodes put together by a label, with what they offer and what is taken."""
+"""Some nodes together: their number, their taints, and the sums of their resources."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from gangboard.domain.pod_constraints import HOSTNAME
+from gangboard.pages.core.rows import shown
 from gangboard.readmodels.node_amounts import (
     Amount,
     NodeRow,
     node_amounts,
-    plain_number,
-    read_decimal,
 )
 from gangboard.readmodels.printable import printable
 
@@ -34,13 +31,9 @@ TOPOLOGY_LABELS = (
     "topology.kubernetes.io/region",
     "topology.kubernetes.io/rack",
 )
-MOST_LABELS = 60
 MOST_TAINTS = 3
-MOST_SQUARES = 120
 MOST_GANGS = 5
 """Gangs that a square names."""
-MOST_NAMES = 3
-"""Nodes of a pool that are named where they are cordoned or not ready."""
 _STATES = (
     "node.kubernetes.io/unschedulable",
     "node.kubernetes.io/not-ready",
@@ -65,7 +58,7 @@ class NodeSquare:
 
     @property
     def sentence(self) -> str:
-        """All of it, for a tooltip and for who cannot see it."""
+        """The node in words, for a tooltip and for screen readers."""
         room = f"{self.name}: {self.free or 'unknown'} of {self.offered} free"
         state = "" if self.state in ("free", "full") else f", {self.state}"
         return f"{room}{state}{f'; {self.gangs_text}' if self.gangs else ''}"
@@ -78,22 +71,32 @@ class NodeSquare:
 
 
 @dataclass(frozen=True, slots=True)
+class TaintRow:
+    """A taint that keeps pods away."""
+
+    taint: str = shown("Taint")
+    nodes: int = shown("Nodes", "Nodes that take pods and have it.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
     """Some nodes together."""
 
-    label: str
-    """The label by which they stand together; empty when they have none of those asked for."""
-    value: str
-    nodes: int
-    ready: int
-    """Ready and not cordoned; with the next two it adds up to `nodes`."""
-    cordoned: int
-    not_ready: int
-    taints: tuple[tuple[str, int], ...]
-    """(taint, nodes that take pods and have it): their room is for who tolerates it."""
-    more_taints: int
-    """Taints that are not in `taints`: rare ones, and all of them for viewers who may not read names of nodes."""
-    amounts: tuple[Amount, ...]
+    label: str = shown(
+        "Label",
+        "By which they stand together; null: they have none of those.",
+        empty_is_null=True,
+    )
+    value: str = shown("Value")
+    nodes: int = shown("Nodes")
+    ready: int = shown("Ready", "And not cordoned; the three add up to `nodes`.")
+    cordoned: int = shown("Cordoned", "And ready.")
+    not_ready: int = shown("Not ready")
+    taints: tuple[TaintRow, ...] = shown("Taints", "The most frequent three.")
+    more_taints: int = shown(
+        "More taints", "Rarer ones, and all taints for who may not see the whole cluster."
+    )
+    amounts: tuple[Amount, ...] = shown("Amounts")
     squares: tuple[NodeSquare, ...] = ()
     """Its nodes with accelerators, by topology and name, the first MOST_SQUARES; of one pool alone."""
     more_squares: int = 0
@@ -103,117 +106,29 @@ class Pool:
 
     @property
     def accelerators(self) -> tuple[Amount, ...]:
-        """What is dear of what they offer."""
-        return tuple(one for one in self.amounts if one.is_accelerator)
+        """The accelerators that they offer."""
+        return tuple(amount for amount in self.amounts if amount.is_accelerator)
 
     @property
     def others(self) -> tuple[Amount, ...]:
-        """All else that they offer: cpu, memory, pods and devices that do not calculate."""
-        return tuple(one for one in self.amounts if not one.is_accelerator)
+        """The other resources: cpu, memory, pods and devices that do not calculate."""
+        return tuple(amount for amount in self.amounts if not amount.is_accelerator)
 
     @property
     def others_short(self) -> str:
-        """How much is used of all else, in a line."""
-        return ", ".join(one.short for one in self.others)
-
-
-def make_pools(
-    nodes: Iterable[NodeRow], by: str = "", gangs: Mapping[str, str] | None = None
-) -> tuple[Pool, ...]:
-    """Return the nodes by the label `by`, or by their pool; by label and value, the rest last.
-
-    They name nodes and gangs: for viewers who may read these names. `gangs`: uid of an owner → name.
-    """
-    groups: dict[tuple[str, str], list[NodeRow]] = {}
-    for node in nodes:
-        groups.setdefault(pool_of(node, by), []).append(node)
-    order = sorted(groups, key=lambda group: (not group[0], group[1], group[0]))
-    return tuple(
-        _with_squares(name_nodes(pool, members), members, gangs or {})
-        for (label, value), members in ((key, groups[key]) for key in order)
-        for pool in (sum_nodes(label, value, members),)
-    )
-
-
-def name_nodes(pool: Pool, nodes: Sequence[NodeRow]) -> Pool:
-    """Return the pool with the names of its nodes that take no pods, for viewers who may read them."""
-    return replace(
-        pool,
-        cordoned_names=_first_names(node for node in nodes if node.ready and node.cordoned),
-        not_ready_names=_first_names(node for node in nodes if not node.ready),
-    )
-
-
-def without_taints(pool: Pool) -> Pool:
-    """Return the pool with the number of its taints alone: their texts often name a team."""
-    return replace(pool, taints=(), more_taints=len(pool.taints) + pool.more_taints)
-
-
-def _first_names(nodes: Iterable[NodeRow]) -> str:
-    names = sorted(printable(node.name) for node in nodes)
-    more = len(names) - MOST_NAMES
-    return ", ".join(names[:MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def _with_squares(pool: Pool, nodes: Iterable[NodeRow], gangs: Mapping[str, str]) -> Pool:
-    main = next((one.resource for one in pool.amounts if one.is_accelerator), None)
-    if main is None:
-        return pool
-    there = sorted((node for node in nodes if main in node.allocatable), key=_by_topology)
-    squares = tuple(_square(node, main, gangs) for node in there[:MOST_SQUARES])
-    return replace(pool, squares=squares, more_squares=len(there) - len(squares))
-
-
-def _by_topology(node: NodeRow) -> tuple[tuple[str, ...], str]:
-    return tuple(node.labels.get(label, "") for label in TOPOLOGY_LABELS), node.name
-
-
-def _square(node: NodeRow, resource: str, gangs: Mapping[str, str]) -> NodeSquare:
-    offered, used = (
-        read_decimal(column.get(resource, "0")) for column in (node.allocatable, node.used)
-    )
-    known = resource not in node.unreadable and offered is not None and used is not None
-    free = max(Decimal(), offered - used) if offered is not None and used is not None else Decimal()
-    if not node.ready:
-        state = "not ready"
-    elif node.cordoned:
-        state = "cordoned"
-    elif not known:
-        state = "unknown"
-    elif node.held.get(resource, "0") not in ("", "0"):
-        state = "held"
-    else:
-        state = "free" if free else "full"
-    return NodeSquare(
-        name=printable(node.name),
-        free=plain_number(free, commas=False) if known else "",
-        offered=printable(node.allocatable[resource]),
-        state=state,
-        gangs=tuple(sorted({gangs[root] for root in node.roots.values() if root in gangs})),
-    )
+        """The used part of each of these, in a line."""
+        return ", ".join(amount.short for amount in self.others)
 
 
 def pool_of(node: NodeRow, by: str = "") -> tuple[str, str]:
-    """Return the label by which a node is put together with others, and its value; empty for none."""
-    labels = (by,) if by else POOL_LABELS
-    label = next((one for one in labels if one in node.labels), "")
+    """Return the label that names the pool of a node, and its value; both empty for no pool."""
+    candidates = (by,) if by else POOL_LABELS
+    label = next((name for name in candidates if name in node.labels), "")
     return label, node.labels[label] if label else ""
 
 
-def left_on(node: NodeRow) -> dict[str, Decimal]:
-    """Return what is free of each resource, of one that takes pods and whose amounts could be read."""
-    if not node.takes_pods:
-        return {}
-    found: dict[str, Decimal] = {}
-    for resource, text in node.allocatable.items():
-        offered, used = read_decimal(text), read_decimal(node.used.get(resource, "0"))
-        if resource not in node.unreadable and offered is not None and used is not None:
-            found[resource] = max(Decimal(), offered - used)
-    return found
-
-
 def sum_nodes(label: str, value: str, nodes: Sequence[NodeRow]) -> Pool:
-    """Return what the nodes offer together."""
+    """Return the nodes as one pool."""
     taints = Counter(
         taint for node in nodes if node.takes_pods for taint in set(node.taints) if _refuses(taint)
     )
@@ -227,7 +142,7 @@ def sum_nodes(label: str, value: str, nodes: Sequence[NodeRow]) -> Pool:
         ready=ready,
         cordoned=len(nodes) - ready - not_ready,
         not_ready=not_ready,
-        taints=tuple((printable(taint), number) for taint, number in often[:MOST_TAINTS]),
+        taints=tuple(TaintRow(printable(taint), number) for taint, number in often[:MOST_TAINTS]),
         more_taints=max(0, len(often) - MOST_TAINTS),
         amounts=node_amounts(nodes),
     )
@@ -236,37 +151,3 @@ def sum_nodes(label: str, value: str, nodes: Sequence[NodeRow]) -> Pool:
 def _refuses(taint: str) -> bool:
     """Whether it keeps pods away that do not tolerate it, and is not only a state of the node."""
     return taint.endswith(_REFUSING) and not taint.startswith(_STATES)
-
-
-@dataclass(slots=True)
-class LabelChoices:
-    """Collects the labels by which it makes sense to put nodes together."""
-
-    _values: dict[str, set[str]] = field(default_factory=dict)
-    _nodes: Counter[str] = field(default_factory=Counter)
-    _pool_labels: set[str] = field(default_factory=set)
-
-    def add(self, nodes: Iterable[NodeRow]) -> None:
-        """Look at the labels of some nodes."""
-        for node in nodes:
-            self._pool_labels.add(pool_of(node)[0])
-            for label, value in node.labels.items():
-                self._values.setdefault(label, set()).add(value)
-                self._nodes[label] += 1
-
-    @property
-    def default(self) -> str:
-        """The label of all pools when nobody chooses one. Empty if nodes have different ones, or none."""
-        return next(iter(self._pool_labels)) if len(self._pool_labels) == 1 else ""
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The labels that some nodes share a value of, without the default; those of pools and topology first."""
-        shared = [
-            label
-            for label, values in self._values.items()
-            if len(values) < self._nodes[label] and label not in (HOSTNAME, self.default)
-        ]
-        first = {label: place for place, label in enumerate((*TOPOLOGY_LABELS, *POOL_LABELS))}
-        shared.sort(key=lambda label: (first.get(label, len(first)), label))
-        return tuple(shared[:MOST_LABELS])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.verdict import JobState
 from gangboard.plugins import reasons
 from gangboard.readmodels.printable import printable
 
@@ -96,3 +97,21 @@ def reason_title(code: str) -> str:
     if code == NOT_OBSERVED:
         return NOT_OBSERVED_TITLE
     return _titles().get(code) or printable(code).replace("-", " ").capitalize()
+
+
+def job_face(job: JobState) -> Face:
+    """Return the state of one Job: its end, its Hold, else its finding, else its pods."""
+    face = face_of(_job_health(job))
+    if job.held and not job.finished:
+        return replace(face, word="held", label="Held")
+    return face
+
+
+def _job_health(job: JobState) -> str:
+    if job.finished:
+        return job.finished
+    if job.held or job.suspended:
+        return Health.SUSPENDED
+    if job.finding is not None:
+        return job.finding.health
+    return Health.RUNNING if job.ready >= job.desired else Health.STARTING

@@ -5,29 +5,33 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import ClassVar
 
 from gangboard.domain.text import listed
 from gangboard.domain.watch_state import WatchState
+from gangboard.pages.core.rows import shown, shown_method
 from gangboard.readmodels.freshness import Freshness, Level, joined
 from gangboard.store.models import ResourceState
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unseen:
-    """One cluster with what is not known of it."""
+    """A cluster that could not be looked at, or not fully."""
 
-    cluster: str
+    json_name: ClassVar = "UnseenCluster"
+    cluster: str = shown("Cluster")
     tone: str
     icon: str
     before: str
-    """The sentence up to the age in it."""
+    """The message without the name of the cluster, up to the age in it."""
     since: datetime | None
     after: str
     is_counted: bool = True
-    """False: the cluster never answered, so it is in no number at all. See `not_counted`."""
+    """False: the cluster never answered, so no number counts it. See `not_counted`."""
 
-    def sentence(self, now: datetime) -> str:
-        """Return it with the name of the cluster and the age in it."""
+    @shown_method("Message")
+    def message(self, now: datetime) -> str:
+        """Return what is not known of it, and why."""
         return f"Cluster {self.cluster} {joined((self.before, self.since, self.after), now)}"
 
 
@@ -81,7 +85,16 @@ def _unseen(cluster: Freshness, gangs: int) -> Unseen | None:
         return None
     tone, icon = ("unknown", "?") if not cluster.is_stale else (cluster.tone, cluster.icon)
     is_counted = cluster.level is not Level.NEVER
-    return Unseen(cluster.cluster, tone, icon, *parts, is_counted=is_counted)
+    before, since, after = parts
+    return Unseen(
+        cluster=cluster.cluster,
+        tone=tone,
+        icon=icon,
+        before=before,
+        since=since,
+        after=after,
+        is_counted=is_counted,
+    )
 
 
 def unseen_state(cluster: Freshness, state: ResourceState | None) -> str:

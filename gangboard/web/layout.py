@@ -14,6 +14,7 @@ from django.utils import timezone
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.liveness import Liveness, read_liveness
 from gangboard.readmodels.queue_visibility import serves_queues
+from gangboard.readmodels.unseen import not_counted
 from gangboard.store.access import Viewer
 from gangboard.web.kept_forms import kept_sentence
 from gangboard.web.live.fragments import Fragment, FragmentList, write_version
@@ -70,6 +71,15 @@ def layout_fragments(clusters: Mapping[int, Freshness], liveness: Liveness) -> t
         ),
         Fragment("banners", "frame/banners.html", {"banners": banners}, banners),
     )
+
+
+def not_counted_line(clusters: Mapping[int, Freshness], cluster: str) -> Fragment:
+    """Return the line that names clusters without any number, of those that the filter `cluster` leaves.
+
+    An empty filter means all.
+    """
+    line = not_counted(row for row in clusters.values() if cluster in ("", row.cluster))
+    return Fragment("not-counted", "frame/not_counted.html", {"line": line}, line)
 
 
 def render_page(

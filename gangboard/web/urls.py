@@ -2,23 +2,10 @@
 
 from django.urls import path
 
-from gangboard.web import (
-    capacity,
-    clusters,
-    node_page,
-    node_views,
-    sign_in,
-)
+from gangboard.web import sign_in
 from gangboard.web.single_sign_on import views as single_sign_on
 
 urlpatterns = [
-    *capacity.CapacityPage.urls("capacity/", "live/capacity/"),
-    *node_page.NodePage.urls(
-        "nodes/<str:cluster>/<str:name>/", "live/nodes/<str:cluster>/<str:name>/"
-    ),
-    *clusters.ClustersPage.urls("clusters/", "live/clusters/"),
-    *clusters.ClusterPage.urls("clusters/<str:name>/", "live/clusters/<str:name>/"),
-    *node_views.NodeJobsPage.urls("actions/node/", "live/node/"),
     path("sign-in/", sign_in.SignInView.as_view(), name="sign-in"),
     path("sign-in/link/", sign_in.use_link, name="sign-in-link-use"),
     path("sign-in/link/<str:secret>/", sign_in.follow_link, name="sign-in-link"),

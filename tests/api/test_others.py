@@ -345,7 +345,7 @@ def test_a_failure_of_ours_is_a_problem_document_that_tells_nothing(
     def fail(**_: object) -> None:
         raise error
 
-    monkeypatch.setattr("gangboard.api.summary.summary", fail)
+    monkeypatch.setattr("gangboard.pages.summary.api.read_summary", fail)
     client = Client(
         headers={"authorization": f"Bearer {token_of('admin')}"}, raise_request_exception=False
     )

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 
 from gangboard.domain.verdict import Members
-from gangboard.pages.core.rows import fields_of, shown, shown_property
+from gangboard.pages.core.rows import fields_of, shown, shown_method, shown_property
 from gangboard.pages.core.serializers import (
     extending_serializer,
     list_serializer_of,
@@ -134,3 +134,48 @@ def test_a_row_that_extends_a_value_of_the_domain_has_its_json() -> None:
 
     fields = list(serializer_of(CountedRow)().fields)
     assert (fields[0], fields[-1]) == ("desired", "remark")
+
+
+@dataclass(frozen=True)
+class RideRow:
+    """A ride."""
+
+    km: float = shown("Distance", is_quantity=True)
+    price: float | None = shown("Price", is_quantity=True, default=None)
+    began_at: datetime = shown("Began", default=TIME)
+
+    @shown_method("Duration", "How long it has lasted.")
+    def duration(self, now: datetime) -> str:
+        """Return the minutes in words."""
+        return f"{(now - self.began_at).seconds // 60} min"
+
+    @shown_property("Route", is_read_only=True)
+    def route(self) -> str:
+        """Return the route."""
+        return "home"
+
+    @shown_property("Rain", choices=("light", "heavy"), may_be_absent=True)
+    def rain(self) -> str | None:
+        """Return nothing."""
+        return None
+
+
+def test_numbers_and_ages_are_texts_in_the_json() -> None:
+    now = TIME.replace(minute=7)
+    serializer = serializer_of(RideRow)(RideRow(8.0), context={"now": now})
+    assert serializer.data == {
+        "km": "8",
+        "price": None,
+        "began_at": "2026-11-27T10:00:00Z",
+        "duration": "7 min",
+        "route": "home",
+        "rain": None,
+    }
+    assert RideRow(8.0).duration(now) == "7 min"
+
+
+def test_the_schema_knows_what_is_read_only_and_what_may_be_absent() -> None:
+    fields = serializer_of(RideRow)().fields
+    assert [name for name, field in fields.items() if field.read_only] == ["duration", "route"]
+    assert [name for name, field in fields.items() if field.allow_null] == ["price"]
+    assert (fields["rain"].required, fields["km"].required) == (False, True)

@@ -13,9 +13,10 @@ from django.utils import timezone
 
 from gangboard.kube import discovery
 from gangboard.kube.discovery import Discovery
+from gangboard.pages.clusters.queries import cluster_detail
+from gangboard.pages.clusters.rows import ResourceRow
 from gangboard.plugins import registry
 from gangboard.polling import poll_window
-from gangboard.readmodels.clusters import ResourceRow, cluster_detail
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Gang
 from simulator.resources import Resource, served

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from gangboard.readmodels.clusters import cluster_detail
+from gangboard.pages.clusters.queries import cluster_detail
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import Gang

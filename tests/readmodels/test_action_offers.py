@@ -10,11 +10,11 @@ from pytest_django import DjangoAssertNumQueries
 from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.pages.gang.queries import gang_detail
 from gangboard.pages.gang.rows import GangDetail
+from gangboard.pages.nodes.node_jobs import jobs_on_node
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import GangFilters, list_gangs
-from gangboard.readmodels.node_jobs import jobs_on_node
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Gang, Switch, WatchedObject
 from tests.factories import NOW, make_cluster, make_gang

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from gangboard.readmodels import capacity
-from gangboard.readmodels.capacity import Capacity, read_capacity
+from gangboard.pages.capacity.queries import read_capacity
+from gangboard.pages.capacity.rows import Capacity
+from gangboard.readmodels import cluster_nodes
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.node_amounts import Amount
-from gangboard.readmodels.pools import Pool
+from gangboard.readmodels.pools import Pool, TaintRow
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, ClusterCapacity
 from tests.factories import NOW, make_cluster
@@ -228,7 +229,7 @@ def test_taints_that_keep_pods_away_are_named(owner: Viewer, cluster: Cluster) -
     make_node(cluster, "c", taints=[away, "spot=true:NoSchedule"], cordoned=True)
     whole = read(owner).clusters[0].whole
     assert whole is not None
-    assert whole.taints == (("spot=true:NoSchedule", 2), ("gpu:NoExecute", 1))
+    assert whole.taints == (TaintRow("spot=true:NoSchedule", 2), TaintRow("gpu:NoExecute", 1))
 
 
 def test_shapes_with_what_fits(owner: Viewer) -> None:
@@ -350,7 +351,7 @@ def test_very_many_nodes_are_added_up_when_asked_for(
         make_capacity(cluster)
         for number in range(3):
             make_node(cluster, f"n{number}")
-    monkeypatch.setattr(capacity, "MOST_NODES", 4)
+    monkeypatch.setattr(cluster_nodes, "MOST_NODES", 4)
     assert [row.choose for row in read(owner).clusters] == [False, True]
     (row,) = read(owner, cluster="b").clusters
     assert row.whole is not None

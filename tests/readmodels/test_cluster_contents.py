@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from gangboard.domain.health import Health
-from gangboard.readmodels.cluster_contents import ClusterContents, read_contents
+from gangboard.pages.clusters.contents import ClusterContents, read_contents
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gangboard.domain.action import ClusterLevers, PolicyState
-from gangboard.readmodels.cluster_levers import LeverRow, lever_board
-from gangboard.readmodels.clusters import cluster_detail, list_clusters
+from gangboard.pages.clusters.lever_board import LeverRow, lever_board
+from gangboard.pages.clusters.queries import cluster_detail, list_clusters
 from gangboard.store.access import Scope, Viewer
 from tests.factories import NOW, make_cluster, make_resource
 

@@ -10,8 +10,9 @@ import pytest
 
 from gangboard.domain.cluster_reach import second_name_sentence
 from gangboard.kube.errors import KubeErrorCode
+from gangboard.pages.clusters.queries import cluster_detail
+from gangboard.pages.clusters.rows import ClusterRow
 from gangboard.readmodels.cluster_reach import STEPS, reach_step
-from gangboard.readmodels.clusters import ClusterState, cluster_detail
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster
@@ -20,7 +21,7 @@ from tests.factories import NOW, make_cluster, make_gang, make_outage, make_reso
 pytestmark = pytest.mark.django_db
 
 
-def shown(cluster: Cluster, viewer: Viewer) -> ClusterState:
+def shown(cluster: Cluster, viewer: Viewer) -> ClusterRow:
     state = cluster_detail(cluster.name, viewer=viewer, now=NOW)
     assert state is not None
     return state

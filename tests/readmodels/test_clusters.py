@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gangboard.readmodels.clusters import cluster_detail, find_slots, list_clusters
-from gangboard.readmodels.summary import summary
+from gangboard.pages.clusters.queries import cluster_detail, find_slots, list_clusters
+from gangboard.pages.summary.queries import read_summary
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Lease
 from tests.factories import (
@@ -233,29 +233,32 @@ def test_counts_add_up_and_an_outage_is_in_them(owner: Viewer) -> None:
     make_gang(eu, health="running", code="running", accelerators=8)
     make_gang(eu, health="blocked", code="no-nodes", accelerators=16)
     make_gang(lab, health="running", code="running", accelerators=4)
-    found = summary(viewer=owner, now=NOW)
-    health = {tally.key: (tally.gangs, tally.accelerators) for tally in found.by_health}
+    found = read_summary(viewer=owner, now=NOW)
+    health = {key: (tally.gangs, tally.accelerators) for key, tally in found.by_health.items()}
     assert health["running"] == (1, 8)
     assert health["blocked"] == (1, 16)
     assert health["unknown"] == (1, 4)
     assert health["failed"] == (0, 0)
-    assert {tally.key: tally.gangs for tally in found.by_code} == {
+    assert {key: tally.gangs for key, tally in found.by_code.items()} == {
         "no-nodes": 1,
         "not-observed": 1,
         "running": 1,
     }
-    assert [(tally.key, tally.gangs) for tally in found.by_cluster] == [("eu-train", 2), ("lab", 1)]
+    assert [(key, tally.gangs) for key, tally in found.by_cluster.items()] == [
+        ("eu-train", 2),
+        ("lab", 1),
+    ]
     assert (found.gangs, found.accelerators, found.stale) == (3, 28, True)
     assert found.observed_at == NOW - timedelta(minutes=5)
 
 
 def test_what_could_not_be_looked_at_stands_beside_the_counts(owner: Viewer) -> None:
     make_gang(make_cluster("eu-train"))
-    assert summary(viewer=owner, now=NOW).unseen == ()
+    assert read_summary(viewer=owner, now=NOW).unseen == ()
     make_cluster("new", listed_at=None)
     make_gang(make_cluster("old"), health="unknown", code="not-observed")
-    found = summary(viewer=owner, now=NOW)
-    assert [one.sentence(NOW) for one in found.unseen] == [
+    found = read_summary(viewer=owner, now=NOW)
+    assert [one.message(NOW) for one in found.unseen] == [
         "Cluster new is being read for the first time: gangs may be missing here.",
         "Cluster old answers, but 1 gang of it counts as unknown: not all that a verdict needs can "
         "be read.",
@@ -265,4 +268,4 @@ def test_what_could_not_be_looked_at_stands_beside_the_counts(owner: Viewer) -> 
 def test_counts_of_a_cluster_that_never_answered_have_no_time(owner: Viewer) -> None:
     make_cluster("eu-train")
     make_cluster("new", contact_at=None)
-    assert summary(viewer=owner, now=NOW).observed_at is None
+    assert read_summary(viewer=owner, now=NOW).observed_at is None

@@ -14,8 +14,9 @@ from gangboard.domain.objects import Condition
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import Needs, Taint
 from gangboard.domain.verdict import MemberState
+from gangboard.pages.nodes.queries import read_node
+from gangboard.pages.nodes.rows import NodeDetail
 from gangboard.readmodels.freshness import read_freshness
-from gangboard.readmodels.nodes import NodeView, read_node
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, Gang, NodeCapacity
@@ -100,14 +101,14 @@ class Place:
             detail=Detail(members=members, fit=fit),
         )
 
-    def read(self, viewer: Viewer) -> NodeView | None:
+    def read(self, viewer: Viewer) -> NodeDetail | None:
         """Return what a viewer sees."""
         clusters = read_freshness(viewer=viewer, now=NOW)
         return read_node(
             viewer=viewer, cluster="eu-train", name="h100-09", clusters=clusters, now=NOW
         )
 
-    def seen(self, viewer: Viewer) -> NodeView:
+    def seen(self, viewer: Viewer) -> NodeDetail:
         """Return the same, which is there."""
         found = self.read(viewer)
         assert found is not None

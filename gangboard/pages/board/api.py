@@ -22,13 +22,12 @@ from gangboard.api.parameters import (
     PageQuery,
     check_values,
 )
-from gangboard.api.serializers.unseen_clusters import UnseenClusterSerializer
 from gangboard.api.views import ReadView
 from gangboard.domain.health import Health
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import ORDERINGS, GangFilters, GangRow, list_gangs
-from gangboard.readmodels.unseen import find_unread
+from gangboard.readmodels.unseen import Unseen, find_unread
 
 _DURATION = re.compile(r"([0-9]{1,6})([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -124,7 +123,7 @@ class GangQuery(PageQuery):
 class GangListSerializer(list_serializer_of(GangRow)):  # type: ignore[misc]  # made at run time
     """One page of gangs."""
 
-    unseen = UnseenClusterSerializer(
+    unseen = serializer_of(Unseen)(
         many=True, help_text="Clusters that were not read completely yet: gangs may be missing."
     )
 
@@ -160,7 +159,7 @@ class GangListView(ReadView):
         unread = find_unread(
             one for one in clusters.values() if filters.cluster in ("", one.cluster)
         )
-        unseen = UnseenClusterSerializer(unread, many=True, context={"now": now}).data
+        unseen = serializer_of(Unseen)(unread, many=True, context={"now": now}).data
         return list_response(
             request, paging, serializer_of(GangRow), page.rows, page.next_cursor, unseen=unseen
         )

@@ -31,9 +31,9 @@ from gangboard.web.addresses import Address, make_select
 from gangboard.web.auth import viewer_for
 from gangboard.web.exports import Formats, send_file
 from gangboard.web.frame import Frame
+from gangboard.web.layout import not_counted_line
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import Fragments
-from gangboard.web.not_counted import not_counted_line
 from gangboard.web.pagination import ListPage, Paginated
 from gangboard.web.templatetags.trends import over_period
 

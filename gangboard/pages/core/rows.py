@@ -10,7 +10,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass
-from functools import cache
+from datetime import datetime
+from functools import cache, partial
 from itertools import count
 from typing import Any, Generic, TypeVar, get_type_hints, overload
 
@@ -46,6 +47,12 @@ class Declaration:
     """Whether a method of the serializer reads it. The OpenAPI document then calls it read-only."""
     serializer: Any = None
     """Serializer of the rows in it, if these do not declare their fields."""
+    is_quantity: bool = False
+    """Whether the JSON has the number as a decimal string."""
+    is_read_only: bool = False
+    """Whether the OpenAPI document calls it read-only."""
+    may_be_absent: bool = False
+    """Whether the OpenAPI document does not promise it. The value can be null then."""
     order: int = dataclasses.field(default_factory=lambda: next(_declared))
 
 
@@ -81,6 +88,24 @@ class ShownProperty(Generic[Value]):
         return self if row is None else self.read(row)
 
 
+class ShownMethod(Generic[Value]):
+    """A declared value of a row that depends on the time. Made by `shown_method`."""
+
+    def __init__(self, read: Callable[[Any, datetime], Value], declaration: Declaration) -> None:
+        self.read = read
+        self.declaration = declaration
+        self.__doc__ = read.__doc__
+
+    @overload
+    def __get__(self, row: None, owner: type) -> ShownMethod[Value]: ...
+    @overload
+    def __get__(self, row: object, owner: type) -> Callable[[datetime], Value]: ...
+    def __get__(
+        self, row: object | None, owner: type
+    ) -> ShownMethod[Value] | Callable[[datetime], Value]:
+        return self if row is None else partial(self.read, row)
+
+
 def shown(
     label: str,
     meaning: str = "",
@@ -94,6 +119,8 @@ def shown(
     empty_is_null: bool = False,
     may_be_null: bool = False,
     serializer: Any = None,
+    is_quantity: bool = False,
+    is_read_only: bool = False,
     default: Any = MISSING,
 ) -> Any:
     """Return the dataclass field; see Declaration for the arguments."""
@@ -111,6 +138,8 @@ def shown(
         ),
         may_be_null=may_be_null,
         serializer=serializer,
+        is_quantity=is_quantity,
+        is_read_only=is_read_only,
     )
     return dataclasses.field(default=default, metadata={_KEY: declaration})
 
@@ -126,6 +155,8 @@ def shown_property(
     choices: Iterable[str] = (),
     is_method: bool = False,
     serializer: Any = None,
+    is_read_only: bool = False,
+    may_be_absent: bool = False,
 ) -> Callable[[Callable[[Any], Value]], ShownProperty[Value]]:
     """Return a decorator that makes a method a declared property, in its place among the fields.
 
@@ -136,10 +167,27 @@ def shown_property(
         may_be_null=may_be_null,
         is_method=is_method,
         serializer=serializer,
+        is_read_only=is_read_only,
+        may_be_absent=may_be_absent,
     )
 
     def decorate(read: Callable[[Any], Value]) -> ShownProperty[Value]:
         return ShownProperty(read, declaration)
+
+    return decorate
+
+
+def shown_method(
+    label: str, meaning: str = "", *, on_page: bool = True
+) -> Callable[[Callable[[Any, datetime], Value]], ShownMethod[Value]]:
+    """Return a decorator that declares a method whose value depends on the time, such as a sentence with an age.
+
+    The method takes `now`. The JSON has its value at the time of the answer.
+    """
+    declaration = Declaration(label, meaning, on_page, True, "", (), "", is_method=True)
+
+    def decorate(read: Callable[[Any, datetime], Value]) -> ShownMethod[Value]:
+        return ShownMethod(read, declaration)
 
     return decorate
 
@@ -155,7 +203,7 @@ def fields_of(row: type) -> tuple[Field, ...]:
     ]
     for name in dir(row):
         member = getattr(row, name, None)
-        if isinstance(member, ShownProperty):
+        if isinstance(member, ShownProperty | ShownMethod):
             returned = get_type_hints(member.read)["return"]
             declared.append(Field(name, returned, member.declaration))
     return tuple(sorted(declared, key=_order))

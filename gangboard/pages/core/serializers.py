@@ -5,15 +5,21 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from datetime import datetime
-from functools import cache
+from functools import cache, wraps
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
 from rest_framework import serializers
 
-from gangboard.api.fields import ChoiceOrNullField, PageSerializer, TimeField, WordField
+from gangboard.api.fields import (
+    ChoiceOrNullField,
+    PageSerializer,
+    QuantityField,
+    TimeField,
+    WordField,
+)
 from gangboard.pages.core.domain_serializers import OF_DOMAIN
-from gangboard.pages.core.rows import Field, fields_of
+from gangboard.pages.core.rows import Field, ShownMethod, ShownProperty, fields_of
 
 _SIMPLE: Mapping[type, type[serializers.Field[Any, Any, Any, Any]]] = {
     str: serializers.CharField,
@@ -54,11 +60,24 @@ def extending_serializer(row: type, more: type) -> type[serializers.Serializer[A
 def _members(row: type) -> dict[str, Any]:
     fields = [field for field in fields_of(row) if field.declaration.in_api]
     methods = {
-        f"get_{field.api_name}": staticmethod(getattr(row, field.name).read)
+        f"get_{field.api_name}": _method(getattr(row, field.name))
         for field in fields
         if field.declaration.is_method
     }
     return {**{field.api_name: _member(field) for field in fields}, **methods}
+
+
+def _method(member: ShownProperty[Any] | ShownMethod[Any]) -> Any:
+    """Return the method of a serializer that reads a value of a row."""
+    if isinstance(member, ShownProperty):
+        return staticmethod(member.read)
+    read = member.read
+
+    @wraps(read)
+    def get(serializer: serializers.Serializer[Any], item: Any) -> Any:
+        return read(item, serializer.context["now"])
+
+    return get
 
 
 def _json_name(row: type) -> str:
@@ -74,12 +93,20 @@ def _member(field: Field) -> serializers.Field[Any, Any, Any, Any]:
         options["choices"] = declaration.choices
     if declaration.may_be_null:
         options["allow_null"] = True
+    if declaration.is_read_only:
+        options["read_only"] = True
+    if declaration.may_be_absent:
+        options["required"] = False
     if declaration.is_method:
         return serializers.SerializerMethodField(**options)
     if field.api_name != field.name:
         options["source"] = field.name
     if declaration.empty_is_null:
         return (ChoiceOrNullField if declaration.choices else WordField)(**options)
+    if declaration.is_quantity:
+        if NoneType in get_args(field.type):
+            options["allow_null"] = True
+        return QuantityField(**options)
     return _of_type(field.type, options, declaration.serializer)
 
 
@@ -95,7 +122,9 @@ def _of_type(
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType) and NoneType in arguments:
         (wanted,) = (argument for argument in arguments if argument is not NoneType)
-        return _of_type(wanted, {**options, "allow_null": True}, serializer)
+        is_promised = options.get("required", True)
+        nullable = {"allow_null": True} if is_promised else {}
+        return _of_type(wanted, {**options, **nullable}, serializer)
     if origin is tuple:
         if dataclasses.is_dataclass(arguments[0]):
             return _rows_in(arguments[0], serializer, {**options, "many": True})

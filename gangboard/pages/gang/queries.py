@@ -48,7 +48,6 @@ from gangboard.readmodels.advice import (
     with_counts,
     with_typical_wait,
 )
-from gangboard.readmodels.child_job_face import job_face
 from gangboard.readmodels.fit import FitShape, fit_shapes
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.gangs import GangRow, build_rows
@@ -58,7 +57,7 @@ from gangboard.readmodels.members import member_row
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.quoted_names import finding_texts, unseen_names
 from gangboard.readmodels.redaction import Redactor
-from gangboard.readmodels.state_labels import face_of, past_sentence
+from gangboard.readmodels.state_labels import face_of, job_face, past_sentence
 from gangboard.readmodels.waits import TypicalWait
 from gangboard.store.access import Viewer
 from gangboard.store.gang_objects import read_maker

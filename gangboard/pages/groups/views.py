@@ -6,9 +6,9 @@ from gangboard.pages.groups.queries import GroupFilters, GroupPage, group_kinds,
 from gangboard.readmodels.freshness import Level
 from gangboard.web.addresses import make_select, select_cluster
 from gangboard.web.frame import Frame
+from gangboard.web.layout import not_counted_line
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import Fragments
-from gangboard.web.not_counted import not_counted_line
 from gangboard.web.pagination import ListPage, Paginated
 
 

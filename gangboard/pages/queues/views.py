@@ -8,9 +8,9 @@ from gangboard.readmodels.freshness import Level
 from gangboard.readmodels.visible_queues import QUEUE_STATES, QueueFilters
 from gangboard.web.addresses import make_select, select_cluster
 from gangboard.web.frame import Frame
+from gangboard.web.layout import not_counted_line
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import Fragments, LivePage
-from gangboard.web.not_counted import not_counted_line
 from gangboard.web.pagination import ListPage, Paginated
 
 

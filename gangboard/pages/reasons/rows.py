@@ -8,11 +8,9 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import ClassVar
 
-from gangboard.api.serializers.unseen_clusters import UnseenClusterSerializer
 from gangboard.domain.health import Stage
 from gangboard.pages.core.rows import shown, shown_property
 from gangboard.readmodels.cursors import Place
-from gangboard.readmodels.quantities import number_text
 from gangboard.readmodels.state_labels import HealthCount
 from gangboard.readmodels.unseen import Unseen
 
@@ -58,17 +56,11 @@ class ReasonRow:
         "Pods of these gangs that are not ready, held ones left out.",
         api_name="pods_not_ready",
     )
-    accelerators: float
-
-    @shown_property(
+    accelerators: float = shown(
         "Accelerators asked for",
         "What these gangs ask for in all, placed or not.",
-        api_name="accelerators",
+        is_quantity=True,
     )
-    def accelerators_text(self) -> str:
-        """Return the accelerators as a decimal string."""
-        return number_text(self.accelerators)
-
     share: float
     """Percent of the accelerators of all reasons; of the gangs if none of them asks for any."""
     since: datetime = shown("Longest", "Since when the first of them has had this verdict.")
@@ -107,15 +99,9 @@ class Reasons:
     gangs: int | None = shown(
         "Gangs", "Gangs of all reasons; null: no cluster that was asked for was read yet."
     )
-    accelerators: float | None
-
-    @shown_property(
-        "Accelerators", "Accelerators of all reasons; null as `gangs`.", api_name="accelerators"
+    accelerators: float | None = shown(
+        "Accelerators", "Accelerators of all reasons; null as `gangs`.", is_quantity=True
     )
-    def accelerators_text(self) -> str | None:
-        """Return the accelerators as a decimal string."""
-        return None if self.accelerators is None else number_text(self.accelerators)
-
     dearest: ReasonRow | None
     """The reason with the most accelerators; None without one."""
     commonest: ReasonRow | None
@@ -135,9 +121,7 @@ class Reasons:
         api_name="clusters_looked_at",
     )
     unseen: tuple[Unseen, ...] = shown(
-        "Unseen",
-        "Clusters of which something could not be looked at.",
-        serializer=UnseenClusterSerializer,
+        "Unseen", "Clusters of which something could not be looked at."
     )
     namespaces: tuple[str, ...]
     """Choices of the filter."""

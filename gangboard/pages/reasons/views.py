@@ -14,9 +14,9 @@ from gangboard.readmodels.trends import Curve, Trends, read_trends
 from gangboard.web.addresses import Address, make_select, period_of, select_cluster, select_period
 from gangboard.web.forms import element_key
 from gangboard.web.frame import Frame
+from gangboard.web.layout import not_counted_line
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import FilteredPage, Fragments
-from gangboard.web.not_counted import not_counted_line
 
 OPEN_ROWS = 8
 """Reasons that are not folded: those with the most accelerators. The others are folded by stage."""

@@ -9,10 +9,11 @@ from typing import Any
 
 from django.utils import timezone
 
-from gangboard.api.serializers.clusters import ClusterSerializer
 from gangboard.ops.list_command import SERVER, ListCommand
+from gangboard.pages.clusters.queries import list_clusters
+from gangboard.pages.clusters.rows import ClusterRow
 from gangboard.pages.core.rows import shown
-from gangboard.readmodels.clusters import ClusterState, list_clusters
+from gangboard.pages.core.serializers import serializer_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class ClusterLine:
     contact_at: datetime | None = shown("Contact")
     gangs: int | None = shown("Gangs")
     sentence: str = shown("State")
-    state: ClusterState | None = None
+    cluster: ClusterRow | None = None
 
 
 class Command(ListCommand):
@@ -35,17 +36,17 @@ class Command(ListCommand):
 
     def rows(self) -> Iterable[ClusterLine]:
         """Return the clusters by name."""
-        for state in list_clusters(viewer=SERVER, now=timezone.now()):
+        for cluster in list_clusters(viewer=SERVER, now=timezone.now()):
             yield ClusterLine(
-                state.name,
-                state.server,
-                state.server_version or None,
-                state.contact_at,
-                state.gangs,
-                state.sentence,
-                state,
+                cluster.name,
+                cluster.server,
+                cluster.server_version or None,
+                cluster.contact_at,
+                cluster.gangs,
+                cluster.sentence,
+                cluster,
             )
 
     def documents(self, rows: Sequence[ClusterLine]) -> Any:
         """Return the clusters as the API sends them."""
-        return ClusterSerializer([row.state for row in rows], many=True).data
+        return serializer_of(ClusterRow)([row.cluster for row in rows], many=True).data

@@ -1,1 +1,0 @@
-"""JSON of the API, field by field: one module for each subject."""

@@ -1,1 +1,0 @@
-"""Adding, renewing and removing clusters: for admins of everything."""

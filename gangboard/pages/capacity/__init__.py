@@ -1,0 +1,1 @@
+"""Capacity: the nodes by pool, their free accelerators, and the pods that fit on them now."""

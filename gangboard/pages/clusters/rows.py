@@ -1,0 +1,289 @@
+"""The fields of a cluster, each declared once for its pages and for `clusters/`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gangboard.domain.watch_state import WatchState
+from gangboard.pages.clusters.lever_board import LeverBoard, LeverRow
+from gangboard.pages.core.rows import shown, shown_property
+from gangboard.readmodels.cluster_reach import ReachStep
+from gangboard.readmodels.freshness import Freshness, Level
+from gangboard.readmodels.outages import OutageRow
+from gangboard.readmodels.state_labels import Face
+
+_WITHOUT_FAULT = frozenset(
+    {WatchState.OK, WatchState.LISTING, WatchState.NOT_SERVED, WatchState.NOT_NEEDED}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectProblem:
+    """An object that was read and not understood."""
+
+    namespace: str = shown("Namespace")
+    name: str = shown("Name")
+    sentence: str = shown("Message")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceRow:
+    """How one resource of a cluster can be seen."""
+
+    resource: str = shown("Resource", "As RBAC names it: `jobs.batch`.")
+    version: str = shown("Version", empty_is_null=True)
+    state: str = shown(
+        "State",
+        "ok, listing, not-served, not-needed, forbidden, failing, unknown-version or undecodable.",
+    )
+    face: Face
+    sentence: str = shown("What it means")
+    needed: bool = shown("Needed", "Without it no verdict can be given.")
+    stored_objects: int | None
+    """Stored objects of it, of the last read if it cannot be read now; None if the viewer may not know."""
+
+    @shown_property("Objects", "Objects read; null when they cannot be counted.")
+    def objects(self) -> int | None:
+        """Return the number of objects; None if they cannot be counted now, which is not zero."""
+        return self.stored_objects if self.state == WatchState.OK else None
+
+    listed_at: datetime | None = shown("Listed")
+    contact_at: datetime | None = shown("Last answer")
+    problems: tuple[ObjectProblem, ...] = shown("Problems", "The first objects not understood.")
+    problems_count: int = shown("Number of problems")
+
+    @property
+    def problems_more(self) -> int:
+        """The number of objects not understood that `problems` does not name."""
+        return max(0, self.problems_count - len(self.problems))
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether a person should look at it."""
+        return self.state not in _WITHOUT_FAULT or self.problems_count > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """When the credentials of a cluster end."""
+
+    at: datetime
+    sentence: str
+    tone: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterRow:
+    """A cluster: whether and how well it can be seen."""
+
+    name: str = shown("Cluster")
+    freshness: Freshness
+    server: str = shown(
+        "API server", "Null without a role on the whole cluster.", empty_is_null=True
+    )
+    server_version: str = shown("Kubernetes", empty_is_null=True)
+    reachable: bool = shown("Reachable")
+    """It answered lately and has no `problem`."""
+
+    @shown_property("Freshness", "live, stale, silent or never.", api_name="freshness")
+    def level(self) -> str:
+        """Return how fresh it is."""
+        return self.freshness.level
+
+    @shown_property("Stale")
+    def stale(self) -> bool:
+        """Return whether its data may be out of date."""
+        return self.freshness.is_stale
+
+    @shown_property("State", "One sentence about it.", api_name="message")
+    def headline(self) -> str:
+        """Return one sentence about the cluster, without ages."""
+        if self.freshness.level is Level.NEVER:
+            return self.sentence or f"It {self.freshness.has_not_once}."
+        if self.sentence:
+            return self.sentence
+        if self.freshness.is_silent:
+            return f"It {self.freshness.does_not}: all of its gangs count as unknown."
+        if self.freshness.is_stale:
+            return f"It {self.freshness.has_not} lately: what is shown may be out of date."
+        if self.listed_at is None:
+            return "It is being read for the first time: what is missing may only not be read yet."
+        faults = [row.resource for row in self.resources if row.is_fault]
+        if faults:
+            return f"It answers; not everything can be read: {', '.join(faults)}."
+        return "It answers and everything that is served can be read."
+
+    @shown_property(
+        "Problem",
+        "Code of the error that keeps us from looking at all, such as unreachable, timeout, tls, unauthorized, "
+        "forbidden, credentials; same-cluster: it is watched under another name already; other-cluster: "
+        "another cluster answers at its address; forbidden-address: GANGBOARD_CLUSTER_NETWORKS does not allow "
+        "its address.",
+        empty_is_null=True,
+    )
+    def problem(self) -> str:
+        """Return the code of the error; empty without one."""
+        return self.freshness.problem
+
+    problem_since: datetime | None = shown("Problem since")
+
+    @shown_property("Contact", "Last answer as it should be.")
+    def contact_at(self) -> datetime | None:
+        """Return the time of the last answer."""
+        return self.freshness.contact_at
+
+    listed_at: datetime | None = shown(
+        "Fully read", "Null until everything was read once: absence means nothing."
+    )
+    discovered_at: datetime | None = shown("Discovered")
+    answer_ms: int | None = shown(
+        "Answers in",
+        "How long the API server took for the last small request, in milliseconds. Null while it does not "
+        "answer, in the first minute, and without a role on the whole cluster.",
+    )
+    events_a_minute: int | None = shown(
+        "Events", "Changes that its watches told in the last minute. Null as for `answer_ms`."
+    )
+    expiry: Expiry | None
+    actor_expiry: Expiry | None
+    """Of the second identity, which acts."""
+
+    @shown_property("Credentials end")
+    def credentials_expire_at(self) -> datetime | None:
+        """Return when the credentials end; None if that is not known."""
+        return self.expiry.at if self.expiry is not None else None
+
+    @shown_property("Credentials of the actor end")
+    def actor_credentials_expire_at(self) -> datetime | None:
+        """Return when those of the actor end; None if that is not known."""
+        return self.actor_expiry.at if self.actor_expiry is not None else None
+
+    levers: LeverBoard
+
+    @shown_property("Levers", api_name="levers")
+    def lever_rows(self) -> tuple[LeverRow, ...]:
+        """Return the levers."""
+        return self.levers.rows
+
+    @shown_property(
+        "Closed", "Why nothing may be sent to it; null when it may.", empty_is_null=True
+    )
+    def levers_closed(self) -> str:
+        """Return why no lever may be used; empty if levers may be used."""
+        return self.levers.sentence
+
+    step: ReachStep | None
+    """The step that makes it readable. None if it is read, or the viewer does not see the whole cluster."""
+
+    @shown_property(
+        "Next command",
+        "What would make it readable, else what would make the next lever ready.",
+        empty_is_null=True,
+    )
+    def next_command(self) -> str:
+        """Return the command of the next step; empty without one."""
+        return self.step.command if self.step is not None else self.levers.command
+
+    gangs: int | None = shown(
+        "Gangs",
+        "Gangs of it that the caller may see; null: none was seen, and not all could be read.",
+    )
+
+    @shown_property("Served", api_name="served")
+    def served_names(self) -> tuple[str, ...]:
+        """Return the names of the resources that it serves, or may serve."""
+        return tuple(row.resource for row in self.resources if row.state != WatchState.NOT_SERVED)
+
+    @shown_property("Not served", api_name="not_served")
+    def not_served_names(self) -> tuple[str, ...]:
+        """Return the names of the resources that it does not serve."""
+        return tuple(row.resource for row in self.not_served)
+
+    @shown_property("Forbidden")
+    def forbidden(self) -> tuple[str, ...]:
+        """Return the names of the resources that the reader may not read."""
+        return tuple(row.resource for row in self.resources if row.state == WatchState.FORBIDDEN)
+
+    resources: tuple[ResourceRow, ...] = shown("Resources")
+    outages: tuple[OutageRow, ...] = shown("Outages", "The last 10, newest first.", default=())
+    holder: str
+    """The worker that polls it now, or empty."""
+    claims: tuple[str, ...] | None = None
+    """JobSets that ask for Independent, as `namespace/name`; None in lists, which do not read them."""
+
+    @property
+    def sentence(self) -> str:
+        """The error in words; empty without one and for viewers who may not read cluster-wide texts."""
+        return self.freshness.sentence
+
+    @property
+    def faults(self) -> tuple[ResourceRow, ...]:
+        """The resources that a person should look at. A failure of all of them is in the headline."""
+        return tuple(
+            row
+            for row in self.resources
+            if row.is_fault and not (row.state == WatchState.FAILING and self.problem)
+        )
+
+    @property
+    def served(self) -> tuple[ResourceRow, ...]:
+        """The resources that it serves, or may serve, those with a fault first."""
+        rows = (row for row in self.resources if row.state != WatchState.NOT_SERVED)
+        return tuple(sorted(rows, key=lambda row: not row.is_fault))
+
+    @property
+    def not_served(self) -> tuple[ResourceRow, ...]:
+        """The resources that it does not serve."""
+        return tuple(row for row in self.resources if row.state == WatchState.NOT_SERVED)
+
+    @property
+    def objects(self) -> int | None:
+        """Stored objects of it, of the last read if it cannot be read now; None before the first answer."""
+        if self.freshness.level is Level.NEVER:
+            return None
+        return sum(row.stored_objects or 0 for row in self.resources)
+
+    @property
+    def shown(self) -> tuple[object, ...]:
+        """The fields that its card prints, without ages."""
+        return (
+            self.freshness.shown,
+            self.headline,
+            self.problem_since,
+            self.server,
+            self.server_version,
+            self.listed_at,
+            without_contact(self.faults),
+            self.objects,
+            self.expiry and self.expiry.tone,
+            self.actor_expiry and self.actor_expiry.tone,
+            self.levers,
+            self.step,
+            self.claims,
+            self.holder,
+            self.gangs,
+        )
+
+
+def without_contact(rows: Iterable[ResourceRow]) -> tuple[ResourceRow, ...]:
+    """Return the rows without the time of their last answer, which each poll changes and no page prints."""
+    return tuple(replace(row, contact_at=None) for row in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """Room for polling, when there is too little of it."""
+
+    clusters: int
+    slots: int
+
+    @property
+    def sentence(self) -> str:
+        """The problem and the remedy."""
+        slots = "1 slot" if self.slots == 1 else f"{self.slots} slots"
+        return (
+            f"{self.clusters} clusters share {slots} of poll workers, so they are read in turns and "
+            "changes show late. Start another poll worker or raise GANGBOARD_POLL_SLOTS."
+        )

@@ -1,0 +1,183 @@
+"""What an admin sees of a trial of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from gangboard.domain.text import listed
+from gangboard.pages.core.rows import shown
+from gangboard.readmodels.kubectl import KubectlCommand
+from gangboard.store.cluster_trials import PURPOSES, STATES
+
+_WATCHED = "This cluster is watched already"
+_OTHER = "This is another cluster"
+_REFUSED: Mapping[str, str] = {
+    "same-cluster": _WATCHED,
+    "other-cluster": _OTHER,
+    "other-server": _OTHER,
+    "forbidden-address": "gangboard may not connect to this address",
+    "defect": "The trial failed",
+}
+"""Code → heading of a trial of which nothing can be saved."""
+UNUSABLE = "These credentials cannot be used"
+
+
+@dataclass(frozen=True, slots=True)
+class TrialFace:
+    """Status of a trial: word, icon, colour."""
+
+    label: str
+    icon: str
+    tone: str
+
+
+@dataclass(frozen=True, slots=True)
+class PurposeWords:
+    """What a page says about one purpose. `{}` stands for the cluster."""
+
+    heading: str
+    save: str
+    account: str
+    """File name of the kubeconfig that `print_rbac` helps to make, without its ending."""
+
+
+_PURPOSE_WORDS: Mapping[str, PurposeWords] = {
+    "add": PurposeWords("Add cluster {}", "Watch {}", "gangboard-reader"),
+    "renew": PurposeWords("New credentials of {}", "Use the new credentials", "gangboard-reader"),
+    "actor": PurposeWords("Actor of {}", "Let gangboard act on {}", "gangboard-actor"),
+}
+
+
+def trial_face(state: str, code: str, *, may_save: bool) -> TrialFace:
+    """Return the face of a trial."""
+    if state == "waiting":
+        return TrialFace("Waiting for a poll worker", "◷", "waiting")
+    if state == "running":
+        return TrialFace("The cluster is being tried", "◷", "waiting")
+    if state == "saved":
+        return TrialFace("Saved", "●", "running")
+    if state == "answered":
+        return TrialFace("The cluster answers", "●", "running")
+    if may_save:
+        return TrialFace("The cluster does not answer as it should", "■", "blocked")
+    return TrialFace(_REFUSED.get(code, UNUSABLE), "■", "blocked")
+
+
+@dataclass(frozen=True, slots=True)
+class TriedKindRow:
+    """A kind of object that the cluster serves."""
+
+    kind: str = shown("Kind", "Key such as `jobs.batch`.")
+    readable: bool = shown("May be read", "Whether the account may list it.")
+
+
+@dataclass(frozen=True, slots=True)
+class TriedLeverRow:
+    """A lever that is switched on in the cluster, and whether the actor may use it."""
+
+    lever: str = shown("Lever")
+    title: str = shown("Does")
+    usable: bool = shown("May be used", "In every namespace.")
+    namespaces: tuple[str, ...] = shown(
+        "Namespaces", "Where it may be used although not in every one, of those with gangs."
+    )
+    missing: tuple[str, ...] = shown(
+        "Missing", "Rights such as `patch jobs.batch` that the account does not have everywhere."
+    )
+
+    @property
+    def face(self) -> TrialFace:
+        """In words and colour."""
+        if self.usable:
+            return TrialFace("may be used", "●", "running")
+        if self.namespaces:
+            return TrialFace(f"may be used in {', '.join(self.namespaces)}", "●", "running")
+        right = "rights" if len(self.missing) > 1 else "right"
+        return TrialFace(f"lacks the {right} to {listed(self.missing)}", "■", "blocked")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterTrialRow:
+    """A trial of a cluster: nothing is watched or changed before it is saved."""
+
+    id: str = shown("Trial")
+    purpose: str = shown("For", choices=PURPOSES)
+    cluster: str = shown("Cluster")
+    state: str = shown(
+        "State",
+        "`waiting` for a poll worker, `running`, `answered`, `failed` or `saved`.",
+        choices=STATES,
+    )
+    code: str | None = shown("Code", "Of the cause; null where the cluster answered.")
+    message: str | None = shown("Result", "In a sentence; null until there is one.")
+    commands: tuple[str, ...] = shown("Commands", "They mend the cause, one after the other.")
+    server: str | None = shown("API server")
+    server_version: str | None = shown("Kubernetes")
+    kinds: tuple[TriedKindRow, ...] = shown(
+        "Kinds", "All that are served and that gangboard reads."
+    )
+    levers: tuple[TriedLeverRow, ...] = shown(
+        "Levers", "Of an actor: all that are switched on in the cluster and that it serves."
+    )
+    context: str | None = shown("Context", "Null for the current one.")
+    contexts: tuple[str, ...] = shown("Contexts", "All of the kubeconfig.")
+    may_save: bool = shown("May be saved", "False where these credentials cannot be used at all.")
+    credentials_expire_at: datetime | None = shown("Credentials end", "Null where they do not say.")
+    created_at: datetime = shown("Begun")
+    expires_at: datetime = shown("Ends", "From then on it is gone, with its credentials.")
+    steps: tuple[KubectlCommand, ...] = ()
+    """`commands` with what each is for; none where they are one script."""
+
+    @property
+    def script(self) -> str:
+        """The commands as one text, where they belong together."""
+        return "" if self.steps else "\n".join(self.commands)
+
+    @property
+    def face(self) -> TrialFace:
+        """Status in words."""
+        return trial_face(self.state, self.code or "", may_save=self.may_save)
+
+    @property
+    def heading(self) -> str:
+        """Heading of its page."""
+        return _PURPOSE_WORDS[self.purpose].heading.format(self.cluster)
+
+    @property
+    def save_label(self) -> str:
+        """Text of the button that saves it."""
+        return _PURPOSE_WORDS[self.purpose].save.format(self.cluster)
+
+    @property
+    def account(self) -> str:
+        """Name of the kubeconfig that the commands make."""
+        return _PURPOSE_WORDS[self.purpose].account
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the cluster is to be added."""
+        return self.purpose == "add"
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether it is done."""
+        return self.state == "saved"
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the cluster answered as it should."""
+        return self.state == "answered"
+
+    @property
+    def choices(self) -> tuple[tuple[str, bool], ...]:
+        """Contexts to choose from, each with whether it was tried; none where there is no choice."""
+        if len(self.contexts) < 2 or self.is_saved:
+            return ()
+        return tuple((name, name == self.context) for name in self.contexts)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is a result."""
+        return self.state not in ("waiting", "running")

@@ -1,0 +1,172 @@
+"""Trials of credentials, and changes of clusters, for admins: on pages and in the API."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from gangboard.pages.clusters.trial_rows import ClusterTrialRow, TriedKindRow, TriedLeverRow
+from gangboard.readmodels.kubectl import KubectlCommand
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.trial_steps import actor_steps, trial_steps
+from gangboard.store import cluster_trials, clusters
+from gangboard.store.access import Viewer
+from gangboard.store.cluster_trials import find_trial
+from gangboard.store.models import Cluster, ClusterTrial
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedCluster:
+    """A cluster as the page shows it that changes it."""
+
+    name: str
+    server: str
+    has_actor: bool
+    read_only: bool
+
+
+def runs_in_pod() -> bool:
+    """Whether "this cluster" exists: a poll worker then tries the service account of its own pod."""
+    return bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
+
+
+def read_trial(trial_id: str, *, viewer: Viewer) -> ClusterTrialRow | None:
+    """Return a trial of the viewer; None for any other (1 query)."""
+    trial = find_trial(user_id=viewer.user_id, trial_id=trial_id) if viewer.is_admin else None
+    return None if trial is None else trial_row(trial)
+
+
+def read_managed(name: str, *, viewer: Viewer) -> ManagedCluster | None:
+    """Return a cluster that the viewer may change (1 query)."""
+    found = Cluster.objects.filter(name=name).first() if viewer.is_admin else None
+    if found is None:
+        return None
+    return ManagedCluster(
+        found.name, found.server, found.actor_credentials is not None, found.read_only
+    )
+
+
+def begin_trial(
+    *,
+    viewer: Viewer,
+    name: str,
+    purpose: str = "add",
+    kubeconfig: str = "",
+    context: str = "",
+    in_cluster: bool = False,
+) -> ClusterTrialRow:
+    """Let a poll worker try a kubeconfig, or its pod's own account. Raises ClusterError."""
+    if bool(kubeconfig.strip()) == in_cluster:
+        raise clusters.ClusterError("give a kubeconfig, or choose this cluster")
+    if in_cluster and context:
+        raise clusters.ClusterError("a context chooses from a kubeconfig; this cluster has none")
+    return trial_row(
+        cluster_trials.begin_trial(
+            user_id=viewer.user_id,
+            purpose=purpose,
+            name=name,
+            kubeconfig=kubeconfig,
+            context=context,
+            in_cluster=in_cluster,
+        )
+    )
+
+
+def try_context(*, viewer: Viewer, trial_id: str, context: str) -> ClusterTrialRow:
+    """Try the same kubeconfig with another context. Raises ClusterError."""
+    return trial_row(
+        cluster_trials.begin_with_context(
+            user_id=viewer.user_id, trial_id=trial_id, context=context
+        )
+    )
+
+
+def save_trial(*, viewer: Viewer, trial_id: str, anyway: bool) -> ClusterTrialRow:
+    """Save what a trial of the viewer has tried. Raises ClusterError."""
+    return trial_row(
+        cluster_trials.save_trial(
+            user_id=viewer.user_id,
+            trial_id=trial_id,
+            by=viewer.name,
+            source=viewer.address,
+            anyway=anyway,
+        )
+    )
+
+
+def set_read_only(*, viewer: Viewer, name: str, on: bool) -> None:
+    """Stop or allow actions on a cluster. Raises ClusterError."""
+    clusters.set_read_only(name=name, on=on, by=viewer.name, source=viewer.address)
+
+
+def remove_cluster(*, viewer: Viewer, name: str, typed: str) -> None:
+    """Stop watching a cluster. Raises ClusterError unless its name was typed."""
+    if typed != name:
+        raise clusters.ClusterError(f"type the name {name} to remove the cluster")
+    clusters.remove_cluster(name=name, by=viewer.name, source=viewer.address)
+
+
+def trial_row(trial: ClusterTrial) -> ClusterTrialRow:
+    """Return the row of a trial. It holds no secret."""
+    kubectl_context = trial.context or (_known_context(trial.name) if trial.levers else "")
+    steps = _steps(trial, kubectl_context)
+    kinds = [TriedKindRow(key, True) for key in trial.readable]
+    kinds += [TriedKindRow(key, False) for key in trial.unreadable]
+    return ClusterTrialRow(
+        id=trial.pk,
+        purpose=trial.purpose,
+        cluster=trial.name,
+        state=trial.state,
+        code=trial.code or None,
+        message=printable(trial.sentence) or None,
+        commands=_script(trial) or tuple(step.text for step in steps),
+        server=printable(trial.server) or None,
+        server_version=printable(trial.server_version) or None,
+        kinds=tuple(sorted(kinds, key=lambda row: (row.readable, row.kind))),
+        levers=tuple(_lever_row(lever) for lever in trial.levers),
+        context=printable(trial.context) or None,
+        contexts=tuple(trial.contexts),
+        may_save=trial.access is not None,
+        credentials_expire_at=trial.credentials_expire_at,
+        created_at=trial.created_at,
+        expires_at=trial.expires_at,
+        steps=steps,
+    )
+
+
+def _script(trial: ClusterTrial) -> tuple[str, ...]:
+    """Return the commands that the error named, without the one that does what the page does."""
+    return tuple(text for text in trial.commands if not text.startswith("manage.py add_cluster"))
+
+
+def _lever_row(lever: dict[str, Any]) -> TriedLeverRow:
+    return TriedLeverRow(
+        lever=lever["lever"],
+        title=lever["title"],
+        usable=not lever["missing"],
+        namespaces=tuple(lever["namespaces"]),
+        missing=tuple(f"{verb} {resource}" for verb, resource in lever["missing"]),
+    )
+
+
+def _known_context(name: str) -> str:
+    """Return what the kubectl of the person who added the cluster calls it, or empty (1 query)."""
+    return Cluster.objects.filter(name=name).values_list("context", flat=True).first() or ""
+
+
+def _steps(trial: ClusterTrial, context: str) -> tuple[KubectlCommand, ...]:
+    if trial.state not in ("answered", "failed"):
+        return ()
+    if trial.commands:
+        return ()
+    if trial.purpose == "actor" and not trial.code:
+        lacks = any(one["missing"] and not one["namespaces"] for one in trial.levers)
+        return actor_steps(trial.name, context, needs_rights=lacks)
+    return trial_steps(
+        code=trial.code,
+        server=trial.server,
+        context=context,
+        unreadable=trial.unreadable,
+        uid_known=bool(trial.uid),
+    )

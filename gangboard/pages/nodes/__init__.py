@@ -1,0 +1,1 @@
+"""The page of a node, the Jobs on it, and `nodes/`."""

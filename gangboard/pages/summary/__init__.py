@@ -1,0 +1,1 @@
+"""`summary/`: gangs by health, code and cluster, for programs."""

@@ -1,0 +1,50 @@
+"""Numbers of gangs, each declared once for `summary/`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from gangboard.pages.core.rows import shown
+from gangboard.readmodels.unseen import Unseen
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many gangs have something in common."""
+
+    gangs: int | None = shown(
+        "Gangs",
+        "Null: none was seen, and where they would be could not be read.",
+        default=0,
+    )
+    accelerators: float | None = shown("Accelerators", is_quantity=True, default=0.0)
+    """None as `gangs`."""
+
+
+UNKNOWN = Tally(None, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """Counts that add up: every gang is counted once in each of the three."""
+
+    gangs: int | None = shown("Gangs", "Null: none was seen, and no cluster was read yet.")
+    accelerators: float | None = shown("Accelerators", is_quantity=True)
+    """None as `gangs`."""
+    by_health: Mapping[str, Tally] = shown("By health", "Every health; zeros where they are known.")
+    """Worst first."""
+    by_code: Mapping[str, Tally] = shown("By code")
+    """Codes that occur, most gangs first."""
+    by_cluster: Mapping[str, Tally] = shown("By cluster")
+    """Every cluster that the viewer sees, by name."""
+    observed_at: datetime | None = shown(
+        "Observed", "Oldest last contact of a cluster; null when one has never answered."
+    )
+    stale: bool = shown("Stale")
+    """Whether a cluster has not answered for a while. Its gangs may count as unknown."""
+    unseen: tuple[Unseen, ...] = shown(
+        "Unseen", "Clusters of which something could not be looked at."
+    )
+    """Their counts may be too low."""
