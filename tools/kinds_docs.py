@@ -1,4 +1,4 @@
-"""The tables of kinds, grouping APIs and admission systems as Markdown, made from the registries."""
+"""Markdown tables of the registered kinds, grouping APIs and admission systems."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _NOT = "no"
 
 
 def write_tables(text: str) -> str:
-    """Return a paper with its tables as the registries have them now.
+    """Return the text of a page with its tables made anew from the registries.
 
-    A table stands between `<!-- kinds NAME -->` and `<!-- end -->`, where NAME is one of `TABLES`.
-    Raises KeyError for any other.
+    A table stands between `<!-- kinds NAME -->` and `<!-- end -->`, where NAME is a key of `TABLES`.
+    Raises KeyError for any other NAME.
     """
 
-    def table(found: re.Match[str]) -> str:
-        return f"{found[1]}\n{TABLES[found[2]]()}\n{found[3]}"
+    def table(match: re.Match[str]) -> str:
+        return f"{match[1]}\n{TABLES[match[2]]()}\n{match[3]}"
 
     return _BLOCK.sub(table, text)
 
@@ -29,8 +29,8 @@ _BLOCK = re.compile(r"(<!-- kinds (\w+) -->)\n.*?(<!-- end -->)", re.DOTALL)
 
 
 def _short() -> str:
-    """Return the table for who wants to know whether a kind is known, and what it is stopped by."""
-    head = "Kind", "Versions", "Suspended as a whole", "One part of it", "Tested with"
+    """Return the short table: which kinds gangboard knows, and how each is suspended."""
+    head = "Kind", "Versions", "Suspends the gang", "Suspends one Job", "Tested with"
     rows = [
         (_kind(kind), _versions(kind.resource), _whole(kind), _part(kind), kind.notes.tested)
         for kind in _gangs()
@@ -39,7 +39,7 @@ def _short() -> str:
 
 
 def _reading() -> str:
-    head = "Kind", "Versions", "Read with it", "Queues", "Suspended as a whole", "One part of it"
+    head = "Kind", "Versions", "Also read", "Queues", "Suspends the gang", "Suspends one Job"
     rows = [
         (
             _kind(kind),
@@ -55,7 +55,7 @@ def _reading() -> str:
 
 
 def _knowledge() -> str:
-    head = "Kind", "The gang", "Its groups", "What its controller does not allow", "Tested with"
+    head = "Kind", "The gang", "Its groups", "Limits of its controller", "Tested with"
     rows = [
         (_kind(kind), kind.notes.gang, kind.notes.units, kind.notes.limits, kind.notes.tested)
         for kind in _gangs()
@@ -67,15 +67,16 @@ def _groups() -> str:
     head = (
         "API",
         "Objects",
-        "Of the pods of",
-        "How a pod comes into one",
-        "What it does not tell",
+        "For pods of",
+        "How a pod joins a group",
+        "Limits",
         "Tested with",
     )
     rows = [
         (
             f"{api.label} (`{api.group}`)",
-            ", ".join(f"{one.kind} {_versions(one)}" for one in api.resources) or "none",
+            ", ".join(f"{resource.kind} {_versions(resource)}" for resource in api.resources)
+            or "none",
             _names(api.groups_of) or "any kind",
             api.notes.members,
             api.notes.limits,
@@ -91,7 +92,8 @@ def _queues() -> str:
     rows = [
         (
             system.label,
-            ", ".join(f"{one.kind} {_versions(one)}" for one in system.resources) or "none",
+            ", ".join(f"{resource.kind} {_versions(resource)}" for resource in system.resources)
+            or "none",
             system.lever.label if system.lever is not None else _NOT,
             system.tested,
         )
@@ -110,9 +112,9 @@ TABLES: Mapping[str, Callable[[], str]] = {
 
 
 def _gangs() -> list[OwnerKind]:
-    """Return the kinds that are gangs or make some, by name; what stands between others is read with them."""
-    found = [one for one in registry.owner_kinds() if one.stands_alone or one.makes_gangs]
-    return sorted(found, key=lambda kind: (kind.label.lower(), kind.resource.group))
+    """Return the kinds that are gangs or create gangs, by name. Intermediate kinds such as PodClique are left out."""
+    kinds = [kind for kind in registry.owner_kinds() if kind.stands_alone or kind.makes_gangs]
+    return sorted(kinds, key=lambda kind: (kind.label.lower(), kind.resource.group))
 
 
 def _kind(kind: OwnerKind) -> str:
@@ -124,8 +126,8 @@ def _versions(resource: Resource) -> str:
 
 
 def _read_with(kind: OwnerKind) -> str:
-    """Return what else is read for its gangs: what it names and is made by, and what it makes."""
-    blueprints = [one.kind for one in kind.blueprints]
+    """Return the other kinds that are read for its gangs: its blueprints and the kinds that it creates."""
+    blueprints = [blueprint.kind for blueprint in kind.blueprints]
     made = [name for _, name in kind.makes or ()]
     return ", ".join((*blueprints, *made)) or "nothing"
 
@@ -141,15 +143,15 @@ def _whole(kind: OwnerKind) -> str:
 
 
 def _part(kind: OwnerKind) -> str:
-    """Return what stops one of the Jobs below it, which the kind that makes these tells."""
-    below = (registry.owner_kind(*one) for one in kind.makes or ())
-    makers = (kind, *(one for one in below if one is not None))
-    return _labels(dict.fromkeys(key for one in makers for key in one.child_levers))
+    """Return the levers for one Job below the kind. The kind that creates the Jobs declares them."""
+    created = (registry.owner_kind(*key) for key in kind.makes or ())
+    makers = (kind, *(maker for maker in created if maker is not None))
+    return _labels(dict.fromkeys(key for maker in makers for key in maker.child_levers))
 
 
 def _labels(keys: Iterable[str]) -> str:
-    found = (registry.lever(key) for key in keys)
-    return "; ".join(one.label for one in found if one is not None) or _NOT
+    levers = (registry.lever(key) for key in keys)
+    return "; ".join(lever.label for lever in levers if lever is not None) or _NOT
 
 
 def _names(kinds: Iterable[tuple[str, str]]) -> str:

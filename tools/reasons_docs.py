@@ -1,4 +1,4 @@
-"""The catalogue of sentences as Markdown: each reason, with what it says in the situations of the tests."""
+"""The catalogue of sentences as Markdown: each reason with the sentences that its rule produced in tests."""
 
 from __future__ import annotations
 
@@ -14,53 +14,53 @@ from gangboard.plugins import reasons
 from gangboard.plugins.rule import GangRule, UnitRule
 
 EXAMPLES = Path(__file__).with_name("reason_examples.json")
-"""What rules said in tests, as `pytest --write-reasons` has recorded it: nobody writes it by hand."""
+"""Findings of the rules in tests. `pytest --write-reasons` records them, so the file is never edited by hand."""
 LONGEST = 120
-"""Characters of a sentence that is read at a glance."""
-_LOSS = "it tells how many run, and what keeps the others away"
-_QUOTE = "it quotes whoever says it: without these words nobody knows why"
+"""Characters of a sentence that people can read at a glance."""
+_LOSS = "it says how many pods run, and what keeps the others away"
+_QUOTE = "it quotes the message of the component that reports the cause"
 LONGER: Mapping[str, str] = {
     "below-size": _LOSS,
     "container-config": _QUOTE,
     "failed": _QUOTE,
-    "fragmented": "it tells of all resources where none of them alone is the cause",
+    "fragmented": "it names all resources if no single one is the cause",
     "group-creation-failed": _QUOTE,
     "group-not-expressible": _QUOTE,
-    "insufficient-resources": "nodes that would do if somebody gave them back are told beside",
-    "job-suspended": "it tells of each Job who holds it",
+    "insufficient-resources": "it also names nodes that are withheld, such as cordoned ones",
+    "job-suspended": "it names the author of each Job's Hold",
     "lost-members": _LOSS,
     "node-lost": _LOSS,
     "objects-not-made": _QUOTE,
-    "suspended": "it tells who suspended it, when, and why",
-    "partly-placed": "it tells what the others lack, and how many hold a node meanwhile",
+    "suspended": "it says who suspended the gang, when, and why",
+    "partly-placed": "it says what the other pods lack, and how many pods hold a node meanwhile",
     "pod-creation-refused": _QUOTE,
-    "preempted": "it tells who took the room, and why there is no other",
-    "queue-evaluating": "Jobs that wait in several queues are told of one by one",
-    "restarting": "it tells whether a refusal of the missing pods would be seen",
+    "preempted": "it names the gang that took the nodes, and why no other nodes fit",
+    "queue-evaluating": "it lists the Jobs if they wait in several queues",
+    "restarting": "it says whether gangboard would see a refusal of the missing pods",
     "scheduler-error": _QUOTE,
     "scheduling-gated": "it names each group that pods wait for",
-    "spread-constraints": "constraints are known by labels of nodes with long names",
+    "spread-constraints": "it names constraints by node labels, which can be long",
     "unschedulable": _QUOTE,
-    "waiting-for-nodes": "it tells how far the node is, in the words of who brings it",
-    "waiting-for-quota": "it tells how many Jobs were admitted, and what the others wait for",
-    "deactivated": "it says who did it and when, before what that keeps out",
-    "no-matching-node": "it says what added which of the labels",
+    "waiting-for-nodes": "it gives the progress of the node in the autoscaler's words",
+    "waiting-for-quota": "it says how many Jobs were admitted, and what the others wait for",
+    "deactivated": "it says who deactivated the entry and when, before the consequence",
+    "no-matching-node": "it names the source of each label",
     "untolerated-taint": "it says who changed the taints last, and when",
 }
-"""Code → why its sentences may be longer."""
+"""Code → the reason why its sentences may be longer."""
 _QUESTIONS = {
     Stage.ADMISSION: "may it run?",
     Stage.FORMATION: "do its pods and groups exist?",
-    Stage.PLACEMENT: "does the scheduler find room?",
-    Stage.START: "do the containers come up?",
-    Stage.RUN: "does all of it run?",
+    Stage.PLACEMENT: "does the scheduler find nodes?",
+    Stage.START: "do the containers start?",
+    Stage.RUN: "do all members run?",
 }
 _BLOCK = re.compile(r"(<!-- reasons -->)\n.*?(<!-- end -->)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class ReasonExample:
-    """What one rule said in one test."""
+    """One finding of a rule in one test."""
 
     code: str
     stage: str
@@ -69,66 +69,70 @@ class ReasonExample:
     message: str
     advice: tuple[str, ...]
     test: str
-    """Where it is made and expected: the name of the test as pytest has it."""
+    """Name of the test that produces and expects the finding, as pytest prints it."""
 
 
 def read_examples() -> tuple[ReasonExample, ...]:
-    """Return what was recorded, by code."""
-    found = json.loads(EXAMPLES.read_text())
-    return tuple(ReasonExample(**{**one, "advice": tuple(one["advice"])}) for one in found)
+    """Return the recorded examples, ordered by code."""
+    records = json.loads(EXAMPLES.read_text())
+    return tuple(
+        ReasonExample(**{**record, "advice": tuple(record["advice"])}) for record in records
+    )
 
 
 def write_catalogue(text: str) -> str:
-    """Return a paper with the catalogue as it is now, between `<!-- reasons -->` and `<!-- end -->`."""
+    """Return the page with the current catalogue between `<!-- reasons -->` and `<!-- end -->`."""
     catalogue = "\n".join(catalogue_lines(read_examples()))
-    return _BLOCK.sub(lambda found: f"{found[1]}\n{catalogue}\n{found[2]}", text)
+    return _BLOCK.sub(lambda match: f"{match[1]}\n{catalogue}\n{match[2]}", text)
 
 
 def catalogue_lines(examples: Iterable[ReasonExample]) -> Iterator[str]:
-    """Yield the lines of all reasons, stage by stage, as each is told at the earliest."""
+    """Yield the lines of all reasons by stage. A reason with several stages is listed at its earliest."""
     by_code: dict[str, list[ReasonExample]] = {}
-    for one in examples:
-        by_code.setdefault(one.code, []).append(one)
-    stages = {
-        code: min(Stage(one.stage).position for one in told) for code, told in by_code.items()
+    for example in examples:
+        by_code.setdefault(example.code, []).append(example)
+    positions = {
+        code: min(Stage(example.stage).position for example in of_code)
+        for code, of_code in by_code.items()
     }
     for stage in Stage:
         yield f"## {stage.value.capitalize()}: {_QUESTIONS[stage]}"
         yield ""
-        for code in sorted(code for code, at in stages.items() if at == stage.position):
+        codes = (code for code, position in positions.items() if position == stage.position)
+        for code in sorted(codes):
             yield from _reason_lines(code, by_code[code])
 
 
-def _reason_lines(code: str, told: list[ReasonExample]) -> Iterator[str]:
-    healths = dict.fromkeys(one.health for one in told)
-    yield f"### {told[0].title}"
+def _reason_lines(code: str, examples: list[ReasonExample]) -> Iterator[str]:
+    healths = dict.fromkeys(example.health for example in examples)
+    yield f"### {examples[0].title}"
     yield ""
     meaning = meaning_of(code)
     yield f"`{code}` · {', '.join(healths)}{f' · {meaning}' if meaning else ''}"
     yield ""
-    for one in told:
-        yield f"- {_plain(one.message)}"
-        yield from (f"  - → {_plain(step)}" for step in one.advice)
+    for example in examples:
+        yield f"- {_escaped(example.message)}"
+        yield from (f"  - → {_escaped(step)}" for step in example.advice)
     if code in LONGER:
         yield ""
-        yield f"Can be longer than {LONGEST} characters: {LONGER[code]}."
+        yield f"May have more than {LONGEST} characters, because {LONGER[code]}."
     yield ""
 
 
 def meaning_of(code: str) -> str:
-    """Return what the file of the reason says that it means; empty where one file has several."""
+    """Return the meaning of a reason from its module's docstring, empty if the module has several reasons."""
     for rule in reasons.rules():
-        words = _first_sentence(rule) if rule.code == code else ""
-        if words.startswith(f"`{code}`: "):
-            return words.removeprefix(f"`{code}`: ")
+        sentence = _first_sentence(rule) if rule.code == code else ""
+        if sentence.startswith(f"`{code}`: "):
+            return sentence.removeprefix(f"`{code}`: ")
     return ""
 
 
 def _first_sentence(rule: GangRule | UnitRule) -> str:
-    paper = sys.modules[rule.find.__module__].__doc__ or ""
-    return " ".join(paper.partition("\n\n")[0].split())
+    docstring = sys.modules[rule.find.__module__].__doc__ or ""
+    return " ".join(docstring.partition("\n\n")[0].split())
 
 
-def _plain(text: str) -> str:
-    """Return text of a cluster so that Markdown prints it as it is."""
+def _escaped(text: str) -> str:
+    """Return a text with all Markdown characters escaped."""
     return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", text)
