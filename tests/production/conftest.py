@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.production.clients import Client
-from tests.production.papers import documented
+from tests.production.documentation import documented
 from tests.production.runtime import runtime_environment
 from tests.production.site import ROOT, Site
 from tests.services import missing

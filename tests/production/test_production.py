@@ -17,7 +17,7 @@ from tests.live.figures import tell
 from tests.live.poll_worker import wait_until
 from tests.production.clients import Client, Load
 from tests.production.conftest import FORGED
-from tests.production.papers import documented
+from tests.production.documentation import documented
 from tests.production.site import PASSWORDS, ROOT, Site
 
 pytestmark = [pytest.mark.production, pytest.mark.slow]
