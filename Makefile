@@ -1,23 +1,23 @@
 # `make run` needs Python 3.11 or newer and git. `make test` also needs Go and, as root on Debian, installs
 # Redis, PostgreSQL, nginx, Chromium, curl and jq.
-# The system's own Python before what else is called so: Debian's is compiled with what profiles say, and takes a
-# fifth less of the processor for these tests than one that pyenv compiles.
+# Prefer the system's Python: Debian compiles it with profiles, so these tests take a fifth less processor time than
+# with one from pyenv.
 PYTHON ?= $(firstword $(foreach one,/usr/bin/python3 python3,$(shell $(one) -c \
 	'import ensurepip, sys, venv; print("$(one)" if sys.version_info >= (3, 11) else "")' 2>/dev/null)) python3)
 PROFILE ?= 1.37
 PORT ?= 8000
-# Processes that a whole run of tests is divided among: two begin with control planes, two compute.
+# Processes of a whole test run. Two begin with control planes, two compute.
 LANES ?= 4
-# Tests of which `make coverage` tells what they went through: the tier `unit` unless it is told otherwise.
+# Tests that `make coverage` runs: the tier `unit` by default.
 COVERED ?= not services and not production and not controlplane and not browser
-# A run of tests starts hundreds of processes: what one has compiled the others read, whatever is set outside.
+# A test run starts hundreds of processes, which share their compiled modules whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: run test tests check lint types fmt venv controlplane packages testcluster screenshots exhaustive bench measures interleavings agreement attack coverage lock manifests docs clientschema
 
-# What tests need (a browser, a type checker) it does not wait for; what is there already, it takes.
+# Use the full environment if it exists. Otherwise install only what gangboard runs on, without the test tools.
 run: $(or $(wildcard $(VENV)/.made),$(VENV)/.runs)
 	@$(BIN)/python manage.py up --port $(PORT)
 
@@ -50,7 +50,7 @@ $(VENV)/.made $(VENV)/.runs:
 	@$(PYTHON) -c 'import sys; sys.exit("gangboard needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r $<
-	@$(BIN)/python -m compileall -qq -j 0 -x '/kubernetes/client/(models|api)/' $(VENV)/lib || true # pip does it on one core, and of what nobody reads; some files are for other Pythons
+	@$(BIN)/python -m compileall -qq -j 0 -x '/kubernetes/client/(models|api)/' $(VENV)/lib || true # pip compiles on one core, and unused modules too; some files are for other Pythons
 	@touch $@
 
 controlplane: venv
@@ -62,15 +62,15 @@ packages:
 testcluster: controlplane
 	@$(BIN)/python -m tests.controlplane.run --profile $(PROFILE)
 
-# All tests of what is made up at random, with as much of it as finds what is rare, and every pair of database
-# and broker. About ten minutes; the seeds are printed. All others are the same in `make test`.
+# All randomized tests in their large sizes, which find rare failures, and every pair of database and broker. About ten
+# minutes. Prints the seeds. All other tests are the same in `make test`.
 exhaustive: venv controlplane
 	@TESTS=exhaustive $(BIN)/python -m pytest -n $(LANES) -m hypothesis --hypothesis-seed=$$(date +%s)
 	@TESTS=exhaustive $(BIN)/python -m pytest tests/interleavings tests/agreement tests/live/test_backends.py \
 	  tests/controlplane/test_restored.py tests/api/test_generated_requests.py -q -s
 	@$(MAKE) interleavings agreement
 
-# 200 random plays of actions, operators, restarts, faults and kills that nobody has seen.
+# 200 random runs of actions, operators, restarts, faults and kills, with a new seed.
 interleavings: venv
 	@TESTS=exhaustive GANGBOARD_SEED=fresh $(BIN)/python -m pytest tests/interleavings -q -s
 
@@ -78,29 +78,29 @@ interleavings: venv
 agreement: venv controlplane
 	@$(BIN)/python -m tests.agreement --cases 300
 
-# What the product costs: processor time of reading, judging and pages, and the time of a change to open pages.
-# About three minutes on a quiet machine.
+# Processor time of reading, verdicts and pages, and the time until a change reaches open pages. About three minutes on
+# a quiet machine.
 bench: venv controlplane
 	@$(BIN)/python manage.py benchmark_reading
 	@$(BIN)/python manage.py benchmark_placement
 	@$(BIN)/python manage.py benchmark_pages
 	@TESTS=exhaustive $(BIN)/python -m pytest tests/live/test_latency.py tests/live/test_hundred_pages.py -q -s
 
-# Numbers that grow unless somebody looks at them, about ten seconds: files and lines, queries of a click, calls of a verdict.
+# Numbers that grow unless people watch them: files and lines, queries of a click, calls of a verdict. About ten seconds.
 measures: venv
 	@$(BIN)/python manage.py print_measures
 
-# Attacks on a gangboard that is started for them, about a minute; a line of JSON for each.
+# Attacks on a gangboard that is started for them. About a minute. Prints a line of JSON for each.
 attack: venv
 	@$(BIN)/python -m tests.attack
 
-# Lines and branches of gangboard/ that no test went through. Tests are slower so, and those that measure time may fail.
+# Lines and branches of gangboard/ that no test reached. Tests are slower with it, and those that measure time may fail.
 coverage: venv
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run -m pytest -n $(LANES) --dist loadscope -m "$(COVERED)"; status=$$?; \
 	$(BIN)/coverage combine --quiet && $(BIN)/coverage report --skip-covered && exit $$status
 
-# Plain manifests of the chart, and the roles and policies in it. `deploy/manifests/values.yaml` has the values.
+# The roles and policies of the chart, and its plain manifests with the values of `deploy/manifests/values.yaml`.
 manifests: venv
 	@$(BIN)/python -m tests.controlplane.build helm
 	@$(BIN)/python manage.py print_rbac --chart deploy/chart/files
@@ -108,7 +108,7 @@ manifests: venv
 	@$(BIN)/python -m tests.chart.manifests > deploy/manifests/gangboard.yaml
 	@$(BIN)/python manage.py print_rbac --hold > deploy/manifests/hold.yaml
 
-# Whatever names all kinds or reasons: tables of the papers, roles, policies and manifests.
+# All files that list kinds or reasons: tables of the docs, roles, policies and manifests.
 docs: manifests
 	@$(BIN)/python manage.py print_kinds --into README.md docs/kinds.md
 	@$(BIN)/python manage.py print_reasons --into docs/reasons.md
@@ -121,7 +121,7 @@ clientschema: venv
 screenshots: venv packages
 	@$(BIN)/python -m tests.screenshots
 
-# uv resolves the versions. It is no dependency, so it has an environment of its own.
+# uv resolves the versions. It is not a dependency, so it has an environment of its own.
 UV := $(VENV)/lock/bin/uv
 
 $(UV):

@@ -55,7 +55,7 @@ capabilities: {drop: [ALL]}
 - name: GANGBOARD_URL
   value: {{ .Values.url | quote }}
 - name: GANGBOARD_HOSTS
-  # Prometheus asks for the address of the pod, probes ask for localhost.
+  # Prometheus sends the address of the pod as Host, probes send localhost.
   value: {{ concat (list (include "gangboard.host" .)) .Values.hosts (list (printf "%s-web" (include "gangboard.name" .)) "localhost" (ternary "[$(POD_IP)]" "$(POD_IP)" (eq .Values.ipFamily "IPv6"))) | uniq | join "," | quote }}
 {{- if $https }}
 - name: GANGBOARD_HTTPS
@@ -99,7 +99,7 @@ capabilities: {drop: [ALL]}
     {{- end }}
 {{- end }}
 
-{{- /* A container of gangboard. Takes: root, name, command (a list; none: the image's own). */ -}}
+{{- /* A container of gangboard. Takes root, name, and command (a list; empty means the image's command). */ -}}
 {{- define "gangboard.container" -}}
 name: {{ .name }}
 image: {{ include "gangboard.image" .root | quote }}
@@ -115,7 +115,7 @@ volumeMounts:
 {{ include "gangboard.mounts" .root }}
 {{- end }}
 
-{{- /* The part of a pod that all share. Takes: root, account (empty: no access to the API server). */ -}}
+{{- /* The shared part of all pods. Takes root, and account (empty means no access to the API server). */ -}}
 {{- define "gangboard.pod" -}}
 {{- with .root.Values.imagePullSecrets }}
 imagePullSecrets:
@@ -146,7 +146,7 @@ volumes:
 {{ include "gangboard.volumes" .root }}
 {{- end }}
 
-{{- /* Pods of one part stand on different nodes where there are enough. Takes: root, part. */ -}}
+{{- /* Spreads the pods of one part over nodes, if there are enough. Takes root and part. */ -}}
 {{- define "gangboard.spread" -}}
 topologySpreadConstraints:
 - maxSkew: 1
@@ -158,7 +158,7 @@ topologySpreadConstraints:
       app.kubernetes.io/component: {{ .part }}
 {{- end }}
 
-{{- /* A trial's database starts beside the others, so they wait for its migrations. */ -}}
+{{- /* The database of a trial starts together with the other pods, so they wait for its migrations. */ -}}
 {{- define "gangboard.waitForMigrations" -}}
 {{- if .Values.trial.enabled }}
 initContainers:
@@ -166,7 +166,7 @@ initContainers:
 {{- end }}
 {{- end }}
 
-{{- /* "yes" if API servers know Holds for longer than a minute, or actor.holdBinding says so. */ -}}
+{{- /* "yes" if the API servers have known Holds for over a minute, or if actor.holdBinding says so. */ -}}
 {{- define "gangboard.bindsHold" -}}
 {{- if eq .Values.actor.holdBinding "always" }}yes
 {{- else }}
