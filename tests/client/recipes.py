@@ -13,7 +13,7 @@ from tests.services import missing
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs/api.md").read_text()
 ADDRESS, TOKEN = "https://gangboard.example.com", "gb_<id>_<secret>"
-"""The server and the token of the paper."""
+"""The server and the token in the page."""
 SECONDS = 120
 _BLOCK = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINE = re.compile(r"^`gangboard (.+)`$", re.MULTILINE)
@@ -48,20 +48,20 @@ class Ran:
 
 @dataclass(frozen=True)
 class Shell:
-    """A shell with a home folder, in which the paper's preparations are made."""
+    """A shell with a home folder, with the preparations of the page."""
 
     server: str
     home: Path
 
     def prepare(self, token: str) -> Ran:
-        """Do what the paper says before its recipes. The address and the token are replaced, nothing else."""
+        """Run the preparations of the page. Only the address and the token are replaced."""
         for program in ("bash", "curl", "jq"):
             if shutil.which(program) is None:
                 missing(program)
         return self.run(SETUP[0].replace(ADDRESS, self.server).replace(TOKEN, token))
 
     def run(self, script: str) -> Ran:
-        """Run a script as the paper says. Programs of the home folder come first."""
+        """Run a script with bash. Programs of the home folder come first."""
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", script],
             cwd=self.home,

@@ -1,4 +1,4 @@
-"""Every kind has its line in the tables of the papers, and these are as the registries make them."""
+"""The tables of kinds in the docs have a row for every kind, and are what the registries produce."""
 
 from __future__ import annotations
 
@@ -15,44 +15,46 @@ from gangboard.plugins.queue_system import QueueSystem
 from tools.kinds_docs import TABLES, write_tables
 
 ROOT = Path(__file__).resolve().parents[2]
-PAPERS = ("README.md", "docs/kinds.md")
+PAGES = ("README.md", "docs/kinds.md")
 KINDS = [kind for kind in registry.owner_kinds() if kind.stands_alone or kind.makes_gangs]
 
 
-@pytest.mark.parametrize("paper", PAPERS)
-def test_tables_of_the_papers_are_what_the_command_makes(paper: str) -> None:
-    text = (ROOT / paper).read_text()
-    assert text == write_tables(text), f"run: manage.py print_kinds --into {' '.join(PAPERS)}"
+@pytest.mark.parametrize("page", PAGES)
+def test_tables_of_the_docs_are_those_of_print_kinds(page: str) -> None:
+    text = (ROOT / page).read_text()
+    assert text == write_tables(text), f"run: manage.py print_kinds --into {' '.join(PAGES)}"
 
 
-def test_every_table_stands_in_a_paper() -> None:
-    text = "".join((ROOT / paper).read_text() for paper in PAPERS)
+def test_every_table_is_in_the_docs() -> None:
+    text = "".join((ROOT / page).read_text() for page in PAGES)
     assert [name for name in TABLES if f"<!-- kinds {name} -->" not in text] == []
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.label))
-def test_a_kind_says_what_only_it_knows(kind: OwnerKind) -> None:
+def test_a_kind_has_all_notes(kind: OwnerKind) -> None:
     notes = kind.notes
-    silent = [name for name in ("gang", "units", "limits", "tested") if not getattr(notes, name)]
-    assert silent == [], f"say it in notes=KindNotes(…) of {kind.label}: docs/adding-a-kind.md"
+    missing = [name for name in ("gang", "units", "limits", "tested") if not getattr(notes, name)]
+    assert missing == [], f"set them in notes=KindNotes(…) of {kind.label}: docs/adding-a-kind.md"
 
 
 @pytest.mark.parametrize("api", registry.grouping_apis(), ids=lambda api: str(api.group))
-def test_a_grouping_api_says_what_only_it_knows(api: GroupingAPI) -> None:
-    silent = [name for name in ("members", "tested") if not getattr(api.notes, name)]
-    assert silent == [], f"say it in notes=GroupingNotes(…) of {api.label}: docs/adding-a-kind.md"
+def test_a_grouping_api_has_all_notes(api: GroupingAPI) -> None:
+    missing = [name for name in ("members", "tested") if not getattr(api.notes, name)]
+    assert missing == [], (
+        f"set them in notes=GroupingNotes(…) of {api.label}: docs/adding-a-kind.md"
+    )
 
 
 @pytest.mark.parametrize("system", registry.queue_systems(), ids=lambda system: str(system.label))
-def test_an_admission_system_says_how_it_was_tested(system: QueueSystem) -> None:
+def test_an_admission_system_names_the_tested_versions(system: QueueSystem) -> None:
     assert system.tested
 
 
-def test_a_table_is_written_between_its_marks_and_nowhere_else(tmp_path: Path) -> None:
-    paper = tmp_path / "paper.md"
-    paper.write_text("before\n<!-- kinds queues -->\nold\n<!-- end -->\nafter\n")
-    call_command("print_kinds", "--into", str(paper))
-    lines = paper.read_text().splitlines()
+def test_a_table_is_written_only_between_its_marks(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- kinds queues -->\nold\n<!-- end -->\nafter\n")
+    call_command("print_kinds", "--into", str(page))
+    lines = page.read_text().splitlines()
     assert (lines[:2], lines[-2:]) == (
         ["before", "<!-- kinds queues -->"],
         ["<!-- end -->", "after"],
@@ -61,7 +63,7 @@ def test_a_table_is_written_between_its_marks_and_nowhere_else(tmp_path: Path) -
     assert lines[2] == "| System | Objects | Suspended by | Tested with |"
 
 
-def test_the_command_prints_every_table_by_its_name() -> None:
+def test_print_kinds_prints_every_table_with_its_name() -> None:
     printed = StringIO()
     call_command("print_kinds", stdout=printed)
     assert [line for line in printed.getvalue().splitlines() if line in TABLES] == list(TABLES)
