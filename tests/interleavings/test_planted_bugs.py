@@ -26,13 +26,16 @@ from tests.interleavings.test_interleavings import FIRST, RUNS
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
-def _find(invariant: str) -> Result:
-    """Return the first of the runs that are played for every commit in which the invariant does not hold."""
-    for seed in range(FIRST, FIRST + RUNS):
-        result = play(seed)
+def _find(invariant: str, seed: int) -> Result:
+    """Return a run of `make test` in which the invariant is broken.
+
+    `seed` is the run that broke it before. After a change of the code another run may do so.
+    """
+    for number in sorted(range(FIRST, FIRST + RUNS), key=lambda number: number != seed):
+        result = play(number)
         if invariant in result.broken:
             return result
-    pytest.fail(f"{RUNS} runs did not notice that {invariant} does not hold")
+    pytest.fail(f"{invariant} was broken in none of {RUNS} runs")
 
 
 def test_a_request_that_is_sent_again_when_its_answer_is_lost(
@@ -51,7 +54,7 @@ def test_a_request_that_is_sent_again_when_its_answer_is_lost(
             return send(client, step, dry_run=dry_run)
 
     monkeypatch.setattr(actor_client, "send", send_stubbornly)
-    found = _find("no_step_is_sent_twice")
+    found = _find("no_step_is_sent_twice", seed=9)
     assert "2 times" in found.text()
     assert f"GANGBOARD_SEED={found.seed}" in found.text()
 
@@ -61,12 +64,12 @@ def test_an_action_that_is_not_due(monkeypatch: pytest.MonkeyPatch) -> None:
         Action.objects.filter(pk=taken.action_id).update(due_at=None)
 
     _spoil_requests(monkeypatch, forget)
-    _find("every_accepted_request_ends")
+    _find("every_accepted_request_ends", seed=1)
 
 
 def test_an_action_whose_transaction_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     _spoil_requests(monkeypatch, lambda _taken: transaction.set_rollback(True))
-    assert "is nowhere" in _find("every_accepted_request_ends").text()
+    assert "is nowhere" in _find("every_accepted_request_ends", seed=1).text()
 
 
 def _spoil_requests(
@@ -105,7 +108,7 @@ def test_an_end_that_is_believed_whoever_wrote_it(monkeypatch: pytest.MonkeyPatc
                 )
 
     monkeypatch.setattr(hold_expiry, "ended_records", believe)
-    _find("no_hold_goes_before_its_end")
+    _find("no_hold_goes_before_its_end", seed=10)
 
 
 def test_a_hold_that_is_left_armed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,4 +121,4 @@ def test_a_hold_that_is_left_armed(monkeypatch: pytest.MonkeyPatch) -> None:
         return 0.0
 
     monkeypatch.setattr(finishing, "remove_hold", end_only)
-    _find("no_hold_is_left_that_nobody_asked_for")
+    _find("no_hold_is_left_that_nobody_asked_for", seed=6)

@@ -44,6 +44,7 @@ SHOWN = {
     "west": {"get", "describe", "logs", "apply", "delete"},
 }
 """What is shown in each of them."""
+NODES_PER_WALK = 8
 LISTS = (
     "",
     "reasons/",
@@ -95,31 +96,45 @@ class Walk:
 
 
 def walked(cluster: Cluster) -> list[Gang]:
-    """Return a gang of each kind and reason, or every gang where the tests take their time."""
-    gangs = Gang.objects.filter(cluster=cluster, gone_at=None).order_by("name")
-    firsts = {(gang.api_group, gang.kind, gang.code): gang for gang in reversed(gangs)}
-    return random_sets.sized(list(firsts.values()), list(gangs))
+    """Return gangs of every kind and every reason, or all gangs where the tests take their time."""
+    gangs = list(Gang.objects.filter(cluster=cluster, gone_at=None).order_by("name"))
+    kinds_and_reasons: set[object] = set()
+    chosen = []
+    for gang in gangs:
+        shown = {(gang.api_group, gang.kind), gang.code}
+        if not shown <= kinds_and_reasons:
+            chosen.append(gang)
+            kinds_and_reasons |= shown
+    return random_sets.sized(chosen, gangs)
+
+
+def walked_nodes(cluster: Cluster) -> list[str]:
+    """Return the names of some nodes, or of all where the tests take their time."""
+    names = list(NodeCapacity.objects.filter(cluster=cluster).values_list("name", flat=True))
+    return random_sets.sized(names[::NODES_PER_WALK], names)
 
 
 def addresses(person: Person, cluster: Cluster) -> Iterator[str]:
     """Yield the pages and lists of the API that can show a command of the cluster."""
     yield from (f"/{route}" for route in LISTS)
     yield f"/clusters/{cluster.name}/"
-    for node in NodeCapacity.objects.filter(cluster=cluster).values_list("name", flat=True):
+    for node in walked_nodes(cluster):
         yield f"/nodes/{cluster.name}/{node}/"
     yield from (f"/api/v1/{name}/" for name in ("gangs", "clusters", "reasons", "holds", "queues"))
     for gang in walked(cluster):
         yield f"/gangs/{gang.pk}/?open=*"
         yield f"/gangs/{gang.pk}/bundle.md"
         yield f"/api/v1/gangs/{gang.pk}/"
-    yield from confirmations(person)
+    yield from confirmations(person, cluster)
 
 
-def confirmations(person: Person) -> Iterator[str]:
-    """Yield the confirmation of the first offer of each gang: it says why not, too."""
+def confirmations(person: Person, cluster: Cluster) -> Iterator[str]:
+    """Yield the confirmation of the first offer of each gang. It also says why an action is not possible."""
     viewer, now = person.viewer, datetime.now(UTC)
     clusters = read_freshness(viewer=viewer, now=now)
+    chosen = {gang.pk for gang in walked(cluster)}
     rows = list_gangs(viewer=viewer, filters=GangFilters(), limit=500, now=now).rows
+    rows = [row for row in rows if row.id in chosen]
     for found in board_offers(viewer=viewer, rows=rows, clusters=clusters).values():
         for offer in found[:1]:
             pairs = {"verb": offer.verb, "target": write_target(offer)}
