@@ -38,11 +38,11 @@ _OF_THE_GANG = frozenset(
 )
 _RUNNING = "running"
 
-MOST_CHARACTERS = 4_000
+MAX_TEXT_LENGTH = 4_000
 """Limit for one text of a finding."""
-MOST_EVIDENCE = 50
+MAX_EVIDENCE = 50
 """Facts of the gang's own namespace behind one finding."""
-MOST_TOGETHER = 200_000
+MAX_FINDINGS_BYTES = 200_000
 """Bytes of all findings of a gang, roughly: their characters, and `_FRAME` for each finding and fact."""
 _FRAME = 200
 """Bytes that names, times and references of a finding or fact take."""
@@ -215,12 +215,12 @@ def bounded_finding(finding: Finding, namespace: str) -> Finding:
     not see.
     """
     is_long = (
-        len(finding.evidence) > MOST_EVIDENCE or max(map(len, _texts(finding))) > MOST_CHARACTERS
+        len(finding.evidence) > MAX_EVIDENCE or max(map(len, _texts(finding))) > MAX_TEXT_LENGTH
     )
     if not is_long:
         return finding
     own = [item for item in finding.evidence if _is_own(item, namespace)]
-    left_out = set(map(id, own[MOST_EVIDENCE:]))
+    left_out = set(map(id, own[MAX_EVIDENCE:]))
     evidence = [
         replace(item, value=cut_text(item.value))
         for item in finding.evidence
@@ -248,15 +248,15 @@ def _texts(finding: Finding) -> list[str]:
 
 def cut_text(text: str) -> str:
     """Return the text, cut after a word, because pages can only remove whole names for a viewer."""
-    if len(text) <= MOST_CHARACTERS:
+    if len(text) <= MAX_TEXT_LENGTH:
         return text
-    beginning = text[:MOST_CHARACTERS].rpartition(" ")[0]
+    beginning = text[:MAX_TEXT_LENGTH].rpartition(" ")[0]
     return f"{beginning}… ({len(text) - len(beginning):,} more characters)"
 
 
 def first_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return the findings that fit into a row, and a finding with the number of the rest."""
-    room, number = MOST_TOGETHER, 0
+    room, number = MAX_FINDINGS_BYTES, 0
     for finding in findings:
         room -= sum(map(len, _texts(finding))) + _FRAME * (1 + len(finding.evidence))
         if room < 0 and number:

@@ -35,7 +35,7 @@ from gangboard.facts.replicas import name_of_several
 from gangboard.facts.unit import Unit
 from gangboard.plugins import registry
 
-MOST_APART = 64
+MAX_EMPTY_UNITS = 64
 """The number of units without any object that get a finding each. The rest is one unit with a count, because an
 object of 1 MB has room for 20,000 roles."""
 
@@ -322,7 +322,7 @@ class _Division:
 def _limited(
     shares: Mapping[str, _Share], groups: Container[str] = ()
 ) -> Iterator[tuple[str, _Share]]:
-    """Yield the shares of units by name, and those without any object beyond `MOST_APART` as one.
+    """Yield the shares of units by name, and those without any object beyond `MAX_EMPTY_UNITS` as one.
 
     `groups` has the names of existing groups.
     """
@@ -331,7 +331,7 @@ def _limited(
         for name, share in shares.items()
         if not share.jobs and not share.pods and name not in groups
     ]
-    counted = dict.fromkeys(absent[MOST_APART:] if len(absent) > MOST_APART + 1 else ())
+    counted = dict.fromkeys(absent[MAX_EMPTY_UNITS:] if len(absent) > MAX_EMPTY_UNITS + 1 else ())
     yield from ((name, share) for name, share in shares.items() if name not in counted)
     if counted:
         rest = _Share()

@@ -37,7 +37,7 @@ _UNDECIDED = frozenset(
 """Results that do not prove that the waiting members find no nodes."""
 _YOUNG = "starting"
 """Code of a unit, too, whose pods the scheduler had no time to try."""
-MOST_KINDS = 16
+MAX_POD_KINDS = 16
 """The largest number of different pods in a merged unit: with more the arithmetic takes too long."""
 
 
@@ -63,7 +63,7 @@ def merge_waiting_workers(
     if len(waiting) < 2:
         return unit_findings, None
     merged = merge_units(gang, _workers(unit_findings, waiting))
-    if _number_of_kinds(merged.unplaced) > MOST_KINDS:
+    if _number_of_kinds(merged.unplaced) > MAX_POD_KINDS:
         return unit_findings, None
     merged, finding = _judge_merged(merged, rules, arithmetic, crashes)
     if finding is None:
@@ -141,7 +141,7 @@ def merge_units(gang: Gang, units: Sequence[Unit]) -> Unit:
 
 
 def _placement_rules() -> list[UnitRule]:
-    return [rule for rule in reasons.unit_rules() if rule.of_room]
+    return [rule for rule in reasons.unit_rules() if rule.for_merged_units]
 
 
 def _number_of_kinds(pods: Sequence[Pod]) -> int:
@@ -289,7 +289,7 @@ def _merge_waiting(gang: Gang, name: str, units: Sequence[Unit]) -> Unit | None:
         return None
     if any(group.topology_keys for group in _groups_of(gang, name, units)):
         return None
-    if _number_of_kinds([pod for unit in units for pod in unit.unplaced]) > MOST_KINDS:
+    if _number_of_kinds([pod for unit in units for pod in unit.unplaced]) > MAX_POD_KINDS:
         return None
     pods = {unit.name: (*unit.placed, *_pods_to_place(unit)) for unit in units}
     parts = [

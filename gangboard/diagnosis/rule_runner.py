@@ -36,9 +36,11 @@ def rules_for(unit: Unit) -> UnitRules:
     grouping = _grouping_of(unit) if is_grouped else ""
     rules = UnitRules([], [], [])
     for rule in reasons.unit_rules_for(ref.group, ref.kind, grouping):
-        if (rule.of_waiting and not unit.unplaced) or (rule.of_queued and not is_queued):
+        if (rule.for_waiting_units and not unit.unplaced) or (
+            rule.for_queued_units and not is_queued
+        ):
             continue
-        if rule.aside:
+        if rule.is_additional:
             rules.additional.append(rule)
         elif rule.overrides:
             rules.overrides.append(rule)

@@ -19,8 +19,8 @@ from gangboard.policy.decision import (
     PlanRefusal,
     generation_unknown,
     nothing_to_do,
-    shown,
-    watch,
+    watch_seconds,
+    yaml_value,
 )
 from gangboard.policy.phrases import gang_resumed, gang_stopped, job_resumed, pods_of_job
 from gangboard.policy.requests import resume_job, suspend_job
@@ -40,7 +40,7 @@ class Native(Lever):
     after_restart = "re-created running: its suspension is lost"
     writes = ("spec", "suspend")
     is_bare = True
-    told_by_build = True
+    depends_on_build = True
 
     def decide(self, gang: Gang, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
         """Return a patch of the Job, or of each Job if the subject is the owner."""
@@ -48,16 +48,18 @@ class Native(Lever):
             return _one_by_one(gang, desired)
         if desired.verb is Verb.SUSPEND:
             return _suspend(gang, subject, desired)
-        return _resume(gang, subject, desired, is_proved=not self.goes_first(gang, desired.levers))
+        return _resume(
+            gang, subject, desired, is_proved=not self.applies_job_by_job(gang, desired.levers)
+        )
 
-    def readiness(self, levers: ClusterLevers, kinds: str, shut: str) -> LeverState:
+    def readiness(self, levers: ClusterLevers, kinds: str, closed_reason: str) -> LeverState:
         """Return a claim, until this build was seen to honour it."""
         build = f"this build of {kinds} ({levers.build[:_SHORT_BUILD]})" if levers.build else kinds
         seen = "was seen" if levers.native_honoured else "was not seen"
         text = f"For {kinds}s that ask for Independent: {build} {seen} to honour it."
         if not levers.native_honoured:
             return LeverState(Readiness.UNPROVED, text)
-        return LeverState.ready(text, shut)
+        return LeverState.ready(text, closed_reason)
 
     def why_not(self, gang: Gang, subject: Owner, levers: ClusterLevers) -> PlanRefusal | None:
         """Refuse an owner that does not ask for independent Jobs, or whose controller does not honour that."""
@@ -65,13 +67,13 @@ class Native(Lever):
             return PlanRefusal(f"{gang.name} would resume it")
         return None if levers.native_honoured else PlanRefusal(_not_honoured(gang, levers))
 
-    def passed_over(self, gang: Gang, levers: ClusterLevers) -> tuple[str, ...]:
+    def fallback_warnings(self, gang: Gang, levers: ClusterLevers) -> tuple[str, ...]:
         """Warn that the controller was not seen to honour what the owner asks for."""
         if not gang.owner.independent_claim or levers.native_honoured:
             return ()
         return (f"{_not_honoured(gang, levers)}.",)
 
-    def goes_first(self, gang: Gang, levers: ClusterLevers) -> bool:
+    def applies_job_by_job(self, gang: Gang, levers: ClusterLevers) -> bool:
         """Return whether the Jobs can be suspended one by one."""
         return bool(gang.owner.independent_claim) and levers.native_honoured
 
@@ -91,7 +93,7 @@ def _suspend(gang: Gang, job: Owner, desired: DesiredAction) -> Decision | PlanR
         lambda: (suspend_job(gang, job, desired.action, suspend=True),),
         before={"spec.suspend": "false"},
         after={"spec.suspend": "true"},
-        watch_seconds=watch(job.grace_seconds),
+        watch_seconds=watch_seconds(job.grace_seconds),
         reactions=(pods_of_job(gang, job),),
     )
 
@@ -110,7 +112,7 @@ def _resume(gang: Gang, job: Owner, desired: DesiredAction, *, is_proved: bool) 
         make,
         before={"spec.suspend": "true"},
         after={"spec.suspend": "false"},
-        watch_seconds=watch(job.grace_seconds),
+        watch_seconds=watch_seconds(job.grace_seconds),
         reactions=job_resumed(gang, job),
     )
 
@@ -136,9 +138,9 @@ def _one_by_one(gang: Gang, desired: DesiredAction) -> Decision | PlanRefusal:
     fields = [f"{label(job.meta.ref)} spec.suspend" for job in changed]
     return Decision(
         partial(_patches, gang, changed, desired),
-        before=dict.fromkeys(fields, shown(not suspend)),
-        after=dict.fromkeys(fields, shown(suspend)),
-        watch_seconds=watch(max(job.grace_seconds for job in changed)),
+        before=dict.fromkeys(fields, yaml_value(not suspend)),
+        after=dict.fromkeys(fields, yaml_value(suspend)),
+        watch_seconds=watch_seconds(max(job.grace_seconds for job in changed)),
         reactions=_whole_reactions(gang, suspend=suspend),
     )
 

@@ -15,8 +15,14 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.text import label
 from gangboard.facts.gang import Gang
 from gangboard.facts.jobs import is_paused
-from gangboard.plugins.lever import Bounds, Lever, LeverState, Readiness, Rule
-from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal, shown, watch
+from gangboard.plugins.lever import AdmissionRule, Bounds, Lever, LeverState, Readiness
+from gangboard.policy.decision import (
+    Decision,
+    DesiredAction,
+    PlanRefusal,
+    watch_seconds,
+    yaml_value,
+)
 from gangboard.policy.phrases import job_resumed, pods_of_job, wait_of
 from gangboard.policy.requests import FieldChange, patch_owner
 
@@ -59,11 +65,11 @@ class Parallelism(Lever):
         decide = _pause if desired.verb is Verb.SUSPEND else _unpause
         return decide(gang, subject, desired)
 
-    def readiness(self, levers: ClusterLevers, kinds: str, shut: str) -> LeverState:
+    def readiness(self, levers: ClusterLevers, kinds: str, closed_reason: str) -> LeverState:
         """Return OFF with the command that enables it."""
         if not levers.parallelism:
             return LeverState(Readiness.OFF, f"Switched off ({_switch(levers)}).")
-        return super().readiness(levers, kinds, shut)
+        return super().readiness(levers, kinds, closed_reason)
 
     def unavailable(self, levers: ClusterLevers) -> PlanRefusal | None:
         """Refuse a cluster for which no admin has enabled it."""
@@ -91,13 +97,13 @@ class Parallelism(Lever):
             f"Kubernetes 1.36 refuses parallelism 0 for a Job of gang {label(group.meta.ref)}"
         )
 
-    def stopped(self, gang: Gang, job: Owner) -> str:
+    def describe_stop(self, gang: Gang, job: Owner) -> str:
         """Return the kept parallelism of a paused Job."""
         if not is_paused(job):
             return ""
         return f"paused already (parallelism 0, {job.paused_parallelism} is kept)"
 
-    def undoes(self, gang: Gang, job: Owner) -> bool:
+    def has_undoable_change(self, gang: Gang, job: Owner) -> bool:
         """Return whether the Job is paused."""
         return is_paused(job)
 
@@ -107,7 +113,7 @@ class Parallelism(Lever):
         The annotation changes only together with the value. Else it could be set to any number first.
         """
         new, old, note, old_note = (f"variables.{name}" for name in _VARIABLES)
-        rule = Rule(
+        rule = AdmissionRule(
             f"{new} == {old} ? {note} == {old_note} : "
             f"({new} == 0 ? {note} == string({old}) : {old} == 0 && {old_note} == string({new}))",
             f"gangboard may set spec.parallelism of a {kind} to 0 with the old value in "
@@ -121,9 +127,9 @@ def _pause(gang: Gang, job: Owner, desired: DesiredAction) -> Decision:
     notes = {ACTION_ANNOTATION: desired.action, PAUSED_PARALLELISM: str(kept)}
     return Decision(
         lambda: (patch_owner(gang, job, "Pause", [FieldChange(_FIELD, 0, kept)], {**notes}),),
-        before={"spec.parallelism": shown(kept)},
+        before={"spec.parallelism": yaml_value(kept)},
         after={"spec.parallelism": "0"},
-        watch_seconds=watch(job.grace_seconds),
+        watch_seconds=watch_seconds(job.grace_seconds),
         reactions=(pods_of_job(gang, job),),
         remarks=(
             f"It is paused, not suspended: {gang.name} goes on counting it as ready, and an "
@@ -145,8 +151,8 @@ def _unpause(gang: Gang, job: Owner, desired: DesiredAction) -> Decision:
     return Decision(
         lambda: (patch_owner(gang, job, "Unpause", [FieldChange(_FIELD, kept, 0)], {**notes}),),
         before={"spec.parallelism": "0"},
-        after={"spec.parallelism": shown(kept)},
-        watch_seconds=watch(job.grace_seconds),
+        after={"spec.parallelism": yaml_value(kept)},
+        watch_seconds=watch_seconds(job.grace_seconds),
         reactions=job_resumed(gang, job),
         warnings=() if desired.levers.parallelism else (_SWITCHED_OFF,),
         resumes=not stays,

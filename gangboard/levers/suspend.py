@@ -13,8 +13,8 @@ from gangboard.policy.decision import (
     PlanRefusal,
     generation_unknown,
     nothing_to_do,
-    shown,
-    watch,
+    watch_seconds,
+    yaml_value,
 )
 from gangboard.policy.phrases import gang_resumed, gang_stopped
 from gangboard.policy.registry_lookups import described_kind
@@ -53,9 +53,9 @@ class Suspend(Lever):
         mark = {ACTION_ANNOTATION: desired.action}
         return Decision(
             lambda: (patch_owner(gang, subject, what, [change], {**mark}),),
-            before={field: shown(not suspend)},
-            after={field: shown(suspend)},
-            watch_seconds=watch(subject.grace_seconds),
+            before={field: yaml_value(not suspend)},
+            after={field: yaml_value(suspend)},
+            watch_seconds=watch_seconds(subject.grace_seconds),
             reactions=_stopped(gang) if suspend else (gang_resumed(gang),),
         )
 

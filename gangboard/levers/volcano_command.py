@@ -15,18 +15,18 @@ from gangboard.domain.hold import ACTION_ANNOTATION
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.facts.gang import Gang
-from gangboard.plugins.lever import Lever, Made, Rule
+from gangboard.plugins.lever import AdmissionRule, CreatedResource, Lever
 from gangboard.policy.decision import (
     Decision,
     DesiredAction,
     PlanRefusal,
     nothing_to_do,
-    watch,
+    watch_seconds,
 )
 from gangboard.policy.phrases import gang_resumed, gang_stopped
 from gangboard.policy.requests import json_text, object_path
 
-PHASE, RETRIES, MOST_RETRIES = "phase", "retries", "maxRetry"
+PHASE, RETRIES, MAX_RETRIES = "phase", "retries", "maxRetry"
 """Names in `Owner.detail` of a Job: `status.state.phase`, `status.retryCount` and `spec.maxRetry`."""
 
 _GROUP, _VERSION, _PLURAL = "bus.volcano.sh", "v1alpha1", "commands"
@@ -60,7 +60,7 @@ class VolcanoCommand(Lever):
             lambda: (_command(subject, desired, _ABORT if stops else _RESUME),),
             before={"status.state.phase": subject.detail[PHASE]},
             after={"status.state.phase": "Aborted" if stops else "Pending"},
-            watch_seconds=watch(subject.grace_seconds),
+            watch_seconds=watch_seconds(subject.grace_seconds),
             reactions=(
                 (
                     gang_stopped(gang),
@@ -72,32 +72,32 @@ class VolcanoCommand(Lever):
             warnings=_warnings(subject, stops=stops),
         )
 
-    def in_effect(self, raw: Mapping[str, Any], suspend: bool) -> bool:
+    def confirms_action(self, raw: Mapping[str, Any], suspend: bool) -> bool:
         """Return whether the phase of the Job confirms the Command."""
         phase = ((raw.get("status") or {}).get("state") or {}).get("phase")
         if suspend:
             return phase == "Aborted"
         return phase in ("Pending", "Running", "Completing", "Completed")
 
-    def makes(self, parents: Sequence[tuple[str, str]]) -> Made:
+    def created_resource(self, parents: Sequence[tuple[str, str]]) -> CreatedResource:
         """Return the conditions for Commands of gangboard."""
         target = "object.target"
         rules = (
-            Rule(
+            AdmissionRule(
                 f"object.action in ['{_ABORT}', '{_RESUME}']",
                 "gangboard commands Volcano to abort Jobs and to resume them, and nothing else",
             ),
-            Rule(
+            AdmissionRule(
                 f"{target}.kind == 'Job' && {target}.apiVersion.startsWith('{_JOBS}/')",
                 "gangboard commands Jobs of Volcano only",
             ),
-            Rule(
+            AdmissionRule(
                 "size(object.metadata.?ownerReferences.orValue([])) == 1 && "
                 f"object.metadata.ownerReferences[0].uid == {target}.uid",
                 "a Command of gangboard belongs to the Job that it is for",
             ),
         )
-        return Made(_GROUP, _PLURAL, "Command", ("create", "get"), rules)
+        return CreatedResource(_GROUP, _PLURAL, "Command", ("create", "get"), rules)
 
 
 def _restarting(gang: Gang, owner: Owner) -> PlanRefusal | None:
@@ -112,7 +112,7 @@ def _restarting(gang: Gang, owner: Owner) -> PlanRefusal | None:
 
 def _left(owner: Owner) -> int:
     """Return how many retries are left after one more."""
-    return int(owner.detail[MOST_RETRIES]) - int(owner.detail[RETRIES]) - 1
+    return int(owner.detail[MAX_RETRIES]) - int(owner.detail[RETRIES]) - 1
 
 
 def _out_of_retries(gang: Gang, owner: Owner) -> PlanRefusal | None:
@@ -120,7 +120,7 @@ def _out_of_retries(gang: Gang, owner: Owner) -> PlanRefusal | None:
         return None
     return PlanRefusal(
         f"A resume would end {gang.name}: it counts as a retry, {owner.detail[RETRIES]} of "
-        f"{owner.detail[MOST_RETRIES]} are used, and at maxRetry the Job fails.",
+        f"{owner.detail[MAX_RETRIES]} are used, and at maxRetry the Job fails.",
         f"Raise spec.maxRetry of {gang.name} first.",
     )
 

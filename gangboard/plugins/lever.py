@@ -40,13 +40,15 @@ class LeverState:
     """Time of its last failed proof, if no proof has succeeded since."""
 
     @classmethod
-    def ready(cls, sentence: str, shut: str) -> LeverState:
-        """Return the state of a lever that only needs permission. `shut`: why nothing may be sent; empty if it may."""
-        return cls(Readiness.OFF if shut else Readiness.READY, sentence, usable=not shut)
+    def ready(cls, sentence: str, closed_reason: str) -> LeverState:
+        """Return the state of a lever that only needs permission. `closed_reason`: why nothing may be sent; empty if it may."""
+        return cls(
+            Readiness.OFF if closed_reason else Readiness.READY, sentence, usable=not closed_reason
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AdmissionRule:
     """A condition for writes of the actor, in CEL, the language of admission policies."""
 
     expression: str
@@ -59,11 +61,11 @@ class Bounds:
 
     variables: Mapping[str, str]
     """Name → expression in CEL, for the rule."""
-    rule: Rule
+    rule: AdmissionRule
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CreatedResource:
     """A resource of which a lever creates objects, and the conditions for these."""
 
     group: str
@@ -71,7 +73,7 @@ class Made:
     kind: str
     verbs: tuple[str, ...]
     """Verbs of RBAC that the lever needs: `create` and others."""
-    rules: tuple[Rule, ...]
+    rules: tuple[AdmissionRule, ...]
 
 
 class Lever:
@@ -119,12 +121,12 @@ class Lever:
         """Return what is done to suspend or resume the subject, the gang's owner or one of its Jobs, or why not."""
         raise NotImplementedError
 
-    def readiness(self, levers: ClusterLevers, kinds: str, shut: str) -> LeverState:
+    def readiness(self, levers: ClusterLevers, kinds: str, closed_reason: str) -> LeverState:
         """Return its state in a cluster.
 
-        `kinds` are the labels of the kinds that have it, `shut` is why nothing may be sent there; empty if it may.
+        `kinds` are the labels of the kinds that have it, `closed_reason` is why nothing may be sent there; empty if it may.
         """
-        return LeverState.ready(self.description, shut)
+        return LeverState.ready(self.description, closed_reason)
 
     def unavailable(self, levers: ClusterLevers) -> PlanRefusal | None:
         """Return why it works for no object of a cluster: half a sentence."""
@@ -134,23 +136,23 @@ class Lever:
         """Return why it does not work for this object: half a sentence."""
         return self.unavailable(levers)
 
-    def passed_over(self, gang: Gang, levers: ClusterLevers) -> tuple[str, ...]:
+    def fallback_warnings(self, gang: Gang, levers: ClusterLevers) -> tuple[str, ...]:
         """Return warnings for an action by another lever, because this better one does not work."""
         return ()
 
-    def goes_first(self, gang: Gang, levers: ClusterLevers) -> bool:
+    def applies_job_by_job(self, gang: Gang, levers: ClusterLevers) -> bool:
         """Return whether a lever for single Jobs is also the one for the whole owner, Job by Job."""
         return False
 
-    def stopped(self, gang: Gang, job: Owner) -> str:
+    def describe_stop(self, gang: Gang, job: Owner) -> str:
         """Return how it has stopped a Job already, such as `held already, by Hold x`; empty if it has not."""
         return ""
 
-    def undoes(self, gang: Gang, job: Owner) -> bool:
+    def has_undoable_change(self, gang: Gang, job: Owner) -> bool:
         """Return whether a Job has a change by it that can be taken back, whatever the Job's state."""
         return False
 
-    def in_effect(self, raw: Mapping[str, Any], suspend: bool) -> bool | None:
+    def confirms_action(self, raw: Mapping[str, Any], suspend: bool) -> bool | None:
         """Return whether the status of a served object confirms the suspend or resume.
 
         None for a lever whose field says it, or the controller of the kind.
@@ -172,7 +174,7 @@ class Lever:
         """Return the values that the actor may give to the field in objects of a kind; None for any."""
         return None
 
-    def makes(self, parents: Sequence[tuple[str, str]]) -> Made | None:
+    def created_resource(self, parents: Sequence[tuple[str, str]]) -> CreatedResource | None:
         """Return what it creates objects of; `parents` are the (API group, kind) of their possible owners."""
         return None
 
@@ -182,11 +184,11 @@ class Lever:
     """It is a plain change of the suspend field, which people can force where the controller may undo it."""
     lasts = False
     """A Job that its owner re-creates under the same name is stopped, too."""
-    takes_end = False
+    supports_end = False
     """It can suspend until a given time."""
-    needs_nothing = False
+    can_always_resume = False
     """A resume needs nothing of the owner, so it is possible where no other action is."""
     counts_as_ready = False
     """The controller above counts a stopped Job as ready."""
-    told_by_build = False
+    depends_on_build = False
     """It works with some builds of the controller only, so proofs are stored per build."""

@@ -315,7 +315,7 @@ class OwnerKind:
         return None
 
 
-def taken_from(owner: Owner, source: Owner, names: Iterable[str]) -> Owner:
+def copy_fields(owner: Owner, source: Owner, names: Iterable[str]) -> Owner:
     """Return the owner with these fields of another one."""
     fields: dict[str, Any] = {name: getattr(source, name) for name in names}
     return replace(owner, **fields)

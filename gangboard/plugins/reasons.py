@@ -32,7 +32,7 @@ def gang_rules() -> tuple[GangRule, ...]:
 def unit_rules() -> tuple[UnitRule, ...]:
     """Return the rules about a unit: those that override the stages first, then by stage and order."""
     every = [rule for rule in rules() if isinstance(rule, UnitRule)]
-    every += [rule.of_unit for rule in gang_rules() if rule.of_unit is not None]
+    every += [rule.unit_rule for rule in gang_rules() if rule.unit_rule is not None]
     return _in_order(every)
 
 

@@ -159,9 +159,9 @@ def lever(key: str) -> Lever | None:
 
 
 @cache
-def kinds_told_by_build() -> tuple[OwnerKind, ...]:
+def kinds_depending_on_build() -> tuple[OwnerKind, ...]:
     """Return the kinds with a lever that works with some builds of their controller only."""
-    keys = {lever.key for lever in levers() if lever.told_by_build}
+    keys = {lever.key for lever in levers() if lever.depends_on_build}
     return tuple(kind for kind in owner_kinds() if keys & set(kind.child_levers))
 
 

@@ -24,7 +24,7 @@ class GangRule:
     order: int
     """Lower is tried first. The first finding decides the whole gang."""
     find: Callable[[Gang], Finding | None]
-    of_unit: UnitRule | None = None
+    unit_rule: UnitRule | None = None
     """The same reason for a unit, if it can be true of a part of the gang."""
 
 
@@ -42,12 +42,12 @@ class UnitRule:
     """It is tried before the stages: the unit ran and lost members (`quorum-lost`, `lost-members`)."""
     health: Health | None = None
     """Its usual health, for lists of codes."""
-    aside: bool = False
+    is_additional: bool = False
     """It is an additional finding and never decides."""
-    of_waiting: bool = False
+    for_waiting_units: bool = False
     """It is asked only of a unit with a pod that waits for a node."""
-    of_queued: bool = False
+    for_queued_units: bool = False
     """It is asked only of a unit of a gang that a queue decides about, wholly or in part."""
-    of_room: bool = False
+    for_merged_units: bool = False
     """Arithmetic finds it for waiting members. If several workers without a group wait for nodes, it is also tried for
     all of them together."""

@@ -88,14 +88,14 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Pulled:
+class LeverDecision:
     """A decision and the lever that made it."""
 
     lever: Lever
     decision: Decision
 
 
-def watch(grace_seconds: int) -> float:
+def watch_seconds(grace_seconds: int) -> float:
     """Return how many seconds an action by an unproved lever is watched.
 
     With the startup policy InOrder JobSet reverts a suspend only when the pods are gone, so about their grace
@@ -104,6 +104,6 @@ def watch(grace_seconds: int) -> float:
     return max(_WATCH_SECONDS, grace_seconds + _WATCH_BEYOND_GRACE)
 
 
-def shown(value: bool | int) -> str:
+def yaml_value(value: bool | int) -> str:
     """Return the value of a field as YAML."""
     return str(value).lower()

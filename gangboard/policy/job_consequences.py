@@ -207,7 +207,7 @@ def force_warnings(
         f"Forced: nothing keeps one Job alone suspended here. {manager} will likely undo it"
         f"{f' {when}' if when else ''}, and {cost} deleted and replaced all the same."
     )
-    return (undone, *lever.passed_over(gang, levers))
+    return (undone, *lever.fallback_warnings(gang, levers))
 
 
 def resume_warnings(gang: Gang, job: Owner) -> tuple[str, ...]:

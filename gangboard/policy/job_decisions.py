@@ -16,8 +16,8 @@ from gangboard.policy import job_consequences, refusals
 from gangboard.policy.decision import (
     Decision,
     DesiredAction,
+    LeverDecision,
     PlanRefusal,
-    Pulled,
     generation_unknown,
     nothing_to_do,
 )
@@ -25,7 +25,7 @@ from gangboard.policy.phrases import wait_of
 from gangboard.policy.registry_lookups import kind_above, kind_of, queue_system
 
 
-def decide(gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
+def decide(gang: Gang, job: Owner, desired: DesiredAction) -> LeverDecision | PlanRefusal:
     """Return the decision about a child Job, or why no action is possible."""
     if desired.verb is Verb.SUSPEND:
         return _decide_suspend(gang, job, desired)
@@ -35,7 +35,7 @@ def decide(gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | PlanRefus
 # Suspend
 
 
-def _decide_suspend(gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
+def _decide_suspend(gang: Gang, job: Owner, desired: DesiredAction) -> LeverDecision | PlanRefusal:
     """Return how a Job is suspended: by the best lever that works in its cluster."""
     refused = (
         refusals.job_out_of_reach(gang, job)
@@ -53,17 +53,17 @@ def _decide_suspend(gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | 
         return lever
     if lever.is_bare and job.suspended:
         return nothing_to_do(f"{label(job.meta.ref)} is suspended already")
-    if desired.until is not None and not lever.takes_end:
+    if desired.until is not None and not lever.supports_end:
         return refusals.until_misplaced(desired.verb, label(job.meta.ref))
     decision = lever.decide(gang, job, desired)
     if isinstance(decision, PlanRefusal):
         return decision
-    return Pulled(lever, _completed(gang, job, kind, lever, desired, decision, remarks))
+    return LeverDecision(lever, _completed(gang, job, kind, lever, desired, decision, remarks))
 
 
 def _stopped_already(gang: Gang, job: Owner) -> PlanRefusal | None:
     for lever in registry.levers():
-        how = lever.stopped(gang, job)
+        how = lever.describe_stop(gang, job)
         if how:
             return nothing_to_do(f"{label(job.meta.ref)} is {how}")
     return None
@@ -84,7 +84,7 @@ def _choose(
         if missing is None:
             return lever, tuple(remarks)
         reasons.append(missing)
-        remarks += lever.passed_over(gang, desired.levers)
+        remarks += lever.fallback_warnings(gang, desired.levers)
     instead = f"suspend the whole {gang.name} instead" if _can_stop_all(gang) else ""
     begin = f"{label(job.meta.ref)} cannot be suspended here"
     return refusals.all_of(begin, reasons, instead), ()
@@ -144,14 +144,14 @@ def _of_queue(gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
 # Resume
 
 
-def _decide_resume(gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
+def _decide_resume(gang: Gang, job: Owner, desired: DesiredAction) -> LeverDecision | PlanRefusal:
     """Return how a Job is resumed: by undoing its Hold, its pause or a bare suspend."""
     name = label(job.meta.ref)
     if desired.until is not None:
         return refusals.until_misplaced(desired.verb, name)
     blocked = refusals.job_out_of_reach(gang, job)
-    undoing = [lever for lever in registry.levers() if lever.undoes(gang, job)]
-    free = next((lever for lever in undoing if lever.needs_nothing), None)
+    undoing = [lever for lever in registry.levers() if lever.has_undoable_change(gang, job)]
+    free = next((lever for lever in undoing if lever.can_always_resume), None)
     if free is not None:
         return _undo(free, gang, job, replace(desired, blocked=blocked))
     refused = blocked or generation_unknown(job.meta)
@@ -169,9 +169,11 @@ def _decide_resume(gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | P
     return _undo(bare, gang, job, desired) if bare else refusals.no_job_lever(gang, job)
 
 
-def _undo(lever: Lever, gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
+def _undo(
+    lever: Lever, gang: Gang, job: Owner, desired: DesiredAction
+) -> LeverDecision | PlanRefusal:
     decision = lever.decide(gang, job, desired)
     if isinstance(decision, PlanRefusal):
         return decision
     more = job_consequences.resume_warnings(gang, job) if decision.resumes else ()
-    return Pulled(lever, replace(decision, warnings=(*decision.warnings, *more)))
+    return LeverDecision(lever, replace(decision, warnings=(*decision.warnings, *more)))

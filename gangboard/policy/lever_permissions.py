@@ -1,6 +1,6 @@
 """What the actor must be allowed to do for the levers of a cluster.
 
-Kinds, levers and admission systems declare it. `patched_resources` and `made` are for admission policies and roles,
+Kinds, levers and admission systems declare it. `patched_resources` and `created_resources` are for admission policies and roles,
 `lever_rights` for access reviews per lever.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.hold_manifest import POLICY_VERSIONS
 from gangboard.plugins import registry
-from gangboard.plugins.lever import Bounds, Lever, Made
+from gangboard.plugins.lever import Bounds, CreatedResource, Lever
 from gangboard.plugins.owner_kind import OwnerKind
 
 Parent = tuple[str, str]
@@ -21,7 +21,7 @@ Parent = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PermissionOptions:
     """Options for the permissions in one cluster."""
 
     policy_version: str = POLICY_VERSIONS[0]
@@ -55,14 +55,14 @@ class PatchedResource:
     """The actor finds the objects of a gang by a list, not by their names."""
 
 
-def patched_resources(wanted: Wanted) -> tuple[PatchedResource, ...]:
+def patched_resources(wanted: PermissionOptions) -> tuple[PatchedResource, ...]:
     """Return the resources of this cluster with a lever that changes a field."""
     return tuple(
         patched for patched in _all(wanted) if patched.resource.key not in wanted.not_served
     )
 
 
-def made(wanted: Wanted) -> tuple[Made, ...]:
+def created_resources(wanted: PermissionOptions) -> tuple[CreatedResource, ...]:
     """Return the resources of which levers create objects, if the cluster serves owners for these."""
     owners = parents(wanted)
     used = {key for kind in _served_kinds(wanted) for key in (*kind.levers, *kind.child_levers)}
@@ -70,11 +70,11 @@ def made(wanted: Wanted) -> tuple[Made, ...]:
         objects
         for lever in registry.levers()
         if lever.key in used and _is_on(lever, wanted)
-        if (objects := lever.makes(owners)) is not None
+        if (objects := lever.created_resource(owners)) is not None
     )
 
 
-def only_read(wanted: Wanted) -> tuple[Resource, ...]:
+def read_only_resources(wanted: PermissionOptions) -> tuple[Resource, ...]:
     """Return the kinds whose objects the actor only reads, because their lever creates another object."""
     changed = {patched.resource.key for patched in patched_resources(wanted)}
     return tuple(
@@ -84,12 +84,12 @@ def only_read(wanted: Wanted) -> tuple[Resource, ...]:
     )
 
 
-def parents(wanted: Wanted) -> tuple[Parent, ...]:
+def parents(wanted: PermissionOptions) -> tuple[Parent, ...]:
     """Return the kinds with a lever for single Jobs."""
     return tuple(_identity(kind) for kind in _served_kinds(wanted) if kind.child_levers)
 
 
-def _served_kinds(wanted: Wanted) -> list[OwnerKind]:
+def _served_kinds(wanted: PermissionOptions) -> list[OwnerKind]:
     return [kind for kind in registry.owner_kinds() if kind.resource.key not in wanted.not_served]
 
 
@@ -97,7 +97,7 @@ def _identity(kind: OwnerKind) -> Parent:
     return kind.resource.group, kind.resource.kind
 
 
-def _all(wanted: Wanted) -> Iterator[PatchedResource]:
+def _all(wanted: PermissionOptions) -> Iterator[PatchedResource]:
     for kind in registry.owner_kinds():
         if kind.resource.is_job:
             yield _job(kind, wanted)
@@ -116,7 +116,7 @@ def _all(wanted: Wanted) -> Iterator[PatchedResource]:
             yield PatchedResource(resource, (queue.lever.writes,), parents=None, listed=True)
 
 
-def _job(kind: OwnerKind, wanted: Wanted) -> PatchedResource:
+def _job(kind: OwnerKind, wanted: PermissionOptions) -> PatchedResource:
     """Return Jobs, which are changed as owners and as children of kinds with levers for single Jobs.
 
     A Job of a kind that makes gangs, such as a CronJob, is an owner.
@@ -137,7 +137,7 @@ def _job(kind: OwnerKind, wanted: Wanted) -> PatchedResource:
 
 
 def _fields(
-    suspend_field: tuple[str, ...], keys: tuple[str, ...], wanted: Wanted
+    suspend_field: tuple[str, ...], keys: tuple[str, ...], wanted: PermissionOptions
 ) -> tuple[tuple[str, ...], ...]:
     """Return the fields that these levers write, the suspend field first."""
     levers = (one for one in registry.levers() if one.key in keys and _is_on(one, wanted))
@@ -145,7 +145,7 @@ def _fields(
     return tuple(dict.fromkeys(sorted(paths, key=lambda path: path != suspend_field)))
 
 
-def _is_on(lever: Lever, wanted: Wanted) -> bool:
+def _is_on(lever: Lever, wanted: PermissionOptions) -> bool:
     return wanted.parallelism or not lever.optional
 
 
@@ -179,7 +179,7 @@ _PODS = Right("", "pods", "list")
 """gangboard reads the pods after each action."""
 
 
-def lever_rights(wanted: Wanted) -> tuple[LeverRights, ...]:
+def lever_rights(wanted: PermissionOptions) -> tuple[LeverRights, ...]:
     """Return the enabled levers of a cluster with their rights, in the order of lists.
 
     All of them together are the role of the actor that `manage.py print_rbac` prints.
@@ -198,7 +198,7 @@ def lever_rights(wanted: Wanted) -> tuple[LeverRights, ...]:
 
 
 def _of_kinds(
-    changed: Mapping[str, PatchedResource], wanted: Wanted
+    changed: Mapping[str, PatchedResource], wanted: PermissionOptions
 ) -> defaultdict[str, set[Right]]:
     """Return lever → rights on owners, on their Jobs, and on the objects that the lever creates."""
     rights: defaultdict[str, set[Right]] = defaultdict(set)
@@ -219,11 +219,11 @@ def _of_kinds(
     return rights
 
 
-def _makes(lever: Lever, wanted: Wanted) -> frozenset[Right] | None:
+def _makes(lever: Lever, wanted: PermissionOptions) -> frozenset[Right] | None:
     """Return the rights on the objects that a lever creates; None if it is off or the cluster does not serve them."""
     if not _is_on(lever, wanted):
         return None
-    objects = lever.makes(parents(wanted))
+    objects = lever.created_resource(parents(wanted))
     if objects is None:
         return frozenset()
     if f"{objects.plural}.{objects.group}" in wanted.not_served:

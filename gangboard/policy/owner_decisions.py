@@ -15,11 +15,11 @@ from gangboard.plugins import registry
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.owner_kind import OwnerKind
 from gangboard.policy import refusals
-from gangboard.policy.decision import DesiredAction, PlanRefusal, Pulled
+from gangboard.policy.decision import DesiredAction, LeverDecision, PlanRefusal
 from gangboard.policy.registry_lookups import kind_of, queue_system
 
 
-def decide(gang: Gang, desired: DesiredAction) -> Pulled | PlanRefusal:
+def decide(gang: Gang, desired: DesiredAction) -> LeverDecision | PlanRefusal:
     """Return the decision about the topmost owner, or why no action is possible."""
     refused = refusals.owner_out_of_reach(gang)
     if refused is not None:
@@ -28,7 +28,7 @@ def decide(gang: Gang, desired: DesiredAction) -> Pulled | PlanRefusal:
     against = kind.refuses(gang.owner, desired.verb) if kind is not None else ""
     if against:
         return PlanRefusal(against)
-    if desired.until is not None and (lever is None or not lever.takes_end):
+    if desired.until is not None and (lever is None or not lever.supports_end):
         return refusals.until_misplaced(desired.verb, gang.name)
     if kind is not None and kind.no_lever and not kind.levers and kind.needs_group:
         return refusals.no_lever(gang)
@@ -44,24 +44,26 @@ def _lever_of(gang: Gang, levers: ClusterLevers) -> Lever | None:
     kind, system = kind_of(gang.owner), queue_system(gang)
     if gang.queue.is_managed:
         return system.lever if system is not None else None
-    for lever in of_jobs_that_go_first(gang, levers):
+    for lever in job_by_job_levers(gang, levers):
         if gang.child_jobs and not gang.owner.suspended:
             return lever
     return registry.lever(kind.levers[0]) if kind is not None and kind.levers else None
 
 
-def of_jobs_that_go_first(gang: Gang, levers: ClusterLevers) -> tuple[Lever, ...]:
+def job_by_job_levers(gang: Gang, levers: ClusterLevers) -> tuple[Lever, ...]:
     """Return the levers for single Jobs that are also the ones for the whole owner."""
     kind = kind_of(gang.owner)
     candidates = (registry.lever(key) for key in (kind.child_levers if kind is not None else ()))
     return tuple(
-        lever for lever in candidates if lever is not None and lever.goes_first(gang, levers)
+        lever
+        for lever in candidates
+        if lever is not None and lever.applies_job_by_job(gang, levers)
     )
 
 
 def _pull(
     lever: Lever, gang: Gang, kind: OwnerKind, desired: DesiredAction
-) -> Pulled | PlanRefusal:
+) -> LeverDecision | PlanRefusal:
     decision = lever.decide(gang, gang.owner, desired)
     if isinstance(decision, PlanRefusal):
         return decision
@@ -70,7 +72,7 @@ def _pull(
         reactions = kind.reactions(gang.owner, gang.owner, desired.verb)
     if reactions is None:
         reactions = decision.reactions
-    return Pulled(
+    return LeverDecision(
         lever,
         replace(
             decision,

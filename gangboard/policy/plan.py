@@ -10,7 +10,7 @@ from gangboard.domain.objects import Meta
 from gangboard.facts.build_gang import NO_OBJECTS, build_gang
 from gangboard.facts.gang import Gang
 from gangboard.policy import job_decisions, owner_decisions, refusals
-from gangboard.policy.decision import DesiredAction, PlanRefusal, Pulled
+from gangboard.policy.decision import DesiredAction, LeverDecision, PlanRefusal
 
 
 def plan(
@@ -26,7 +26,7 @@ def plan(
     """Return what is done to the object that is asked for: the topmost owner or one of its Jobs.
 
     `by` is who asks, for a new Hold; `action` is the id that is left in annotations; `chosen` are the
-    uids of the selection that it is part of, which `of_selection` judges as a whole. An allowed plan has a lever and steps, a refused one neither.
+    uids of the selection that it is part of, which `evaluate_selection` judges as a whole. An allowed plan has a lever and steps, a refused one neither.
     The same arguments give the same plan, to the byte.
     """
     desired = DesiredAction(
@@ -82,7 +82,7 @@ def _plan(gang: Gang, desired: DesiredAction, uid: str, *, with_steps: bool) -> 
     meta = _meta_of(gang, uid)
     if meta is None:
         owner = gang.owner.meta
-        return _refused(desired, owner, refusals.not_of_gang(gang, uid))
+        return _refused(desired, owner, refusals.not_in_gang(gang, uid))
     decided = (
         refusals.cluster_closed(desired.levers)
         or refusals.unknown_version(gang)
@@ -114,7 +114,7 @@ def _meta_of(gang: Gang, uid: str) -> Meta | None:
     return job.meta if job is not None else None
 
 
-def _decide(gang: Gang, desired: DesiredAction, uid: str) -> Pulled | PlanRefusal:
+def _decide(gang: Gang, desired: DesiredAction, uid: str) -> LeverDecision | PlanRefusal:
     job = gang.child_jobs.get(uid)
     if job is None:
         return owner_decisions.decide(gang, desired)

@@ -17,7 +17,7 @@ from gangboard.policy.decision import PlanRefusal
 from gangboard.policy.registry_lookups import kind_of, unknown_versions
 
 
-def not_of_gang(gang: Gang, uid: str) -> PlanRefusal:
+def not_in_gang(gang: Gang, uid: str) -> PlanRefusal:
     """Refuse an object that is not the owner or one of its current Jobs."""
     old = next((job for job in gang.old_jobs if job.meta.ref.uid == uid), None)
     if old is None:

@@ -11,7 +11,7 @@ from gangboard.domain.owner import Owner
 from gangboard.facts.gang import Gang
 from gangboard.plugins import registry
 from gangboard.policy import job_consequences
-from gangboard.policy.owner_decisions import of_jobs_that_go_first
+from gangboard.policy.owner_decisions import job_by_job_levers
 from gangboard.policy.plan import all_offers
 from gangboard.policy.registry_lookups import kind_above
 
@@ -24,11 +24,11 @@ class Selection:
     """The chosen Jobs that can be stopped, by name."""
     sentences: tuple[str, ...]
     """Consequences of the whole set, the gravest first."""
-    whole: Plan | None
+    owner_plan: Plan | None
     """A plan to suspend their owner instead, if no other Job of it would run and it is possible."""
 
 
-def of_selection(
+def evaluate_selection(
     gang: Gang,
     levers: ClusterLevers,
     chosen: Collection[str],
@@ -56,7 +56,7 @@ def of_selection(
     if kind is not None:
         sentences += kind.conduct.outcome(gang, jobs, lever)
         is_forced = sentences and levers.forced and kind.conduct.manager
-        if is_forced and not of_jobs_that_go_first(gang, levers):
+        if is_forced and not job_by_job_levers(gang, levers):
             sentences = (job_consequences.while_it_lasts(gang, kind.conduct), *sentences)
     whole = None
     if job_consequences.stops_all(gang, jobs, lever):

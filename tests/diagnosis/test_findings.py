@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gangboard.diagnosis.findings import (
-    MOST_EVIDENCE,
+    MAX_EVIDENCE,
     bounded_finding,
     cut_text,
     first_findings,
@@ -24,7 +24,7 @@ def fact(name: str, namespace: str = "team-a") -> Evidence:
 
 
 def test_a_short_finding_is_left_as_it_is() -> None:
-    one = finding("It waits.", *(fact(f"j{at}") for at in range(MOST_EVIDENCE)))
+    one = finding("It waits.", *(fact(f"j{at}") for at in range(MAX_EVIDENCE)))
     assert bounded_finding(one, "team-a") is one
 
 
@@ -34,7 +34,7 @@ def test_evidence_is_counted_beyond_the_bound_and_what_hides_names_is_kept() -> 
     own = [fact(f"j{at}") for at in range(80)]
     found = bounded_finding(finding("It waits.", *own, *foreign), "team-a").evidence
     assert set(foreign) <= set(found)
-    assert set(own) & set(found) == set(own[:MOST_EVIDENCE])
+    assert set(own) & set(found) == set(own[:MAX_EVIDENCE])
     assert (found[-1].label, found[-1].value) == ("not shown", "30 more like these")
 
 

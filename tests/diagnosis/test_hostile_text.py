@@ -37,7 +37,7 @@ from tests.diagnosis.captured import models
 from tests.domain_objects import NOW, a_group, a_job, a_pod, ago
 from tests.gangs import assemble
 from tests.random_sets import sized
-from tests.rules.asking import found, unit_of
+from tests.rules.evaluation import found, unit_of
 
 COMMANDS = ("x: kubectl delete namespace prod #", "x; kubectl delete namespace prod #")
 _STOLEN = "delete namespace prod"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gangboard.diagnosis.engine import assess
-from gangboard.diagnosis.merged_units import MOST_KINDS
+from gangboard.diagnosis.merged_units import MAX_POD_KINDS
 from gangboard.domain.capacity import ClusterCapacity, NodeInfo
 from gangboard.domain.group import Group
 from gangboard.domain.health import Health
@@ -32,7 +32,7 @@ from tests.domain_objects import (
     pods_of,
     requests,
 )
-from tests.rules.waiting import big
+from tests.rules.waiting_gangs import big
 
 SHORT = "0/2 nodes are available: 2 Insufficient cpu."
 HALF_FREE = (big("a", used=4), big("b", used=4))
@@ -172,7 +172,7 @@ def test_what_is_not_worked_out_does_not_hide_that_too_little_is_free() -> None:
 
 
 def test_too_many_shapes_are_not_searched_together() -> None:
-    roles = [role(f"p{at}", 1, f"5.{at + 1:02}") for at in range(MOST_KINDS + 1)]
+    roles = [role(f"p{at}", 1, f"5.{at + 1:02}") for at in range(MAX_POD_KINDS + 1)]
     verdict = assess(gang(*roles))
     assert {one.code for one in verdict.findings} == {"fragmented"}
     assert assess(gang(*roles[:2])).finding.code == "insufficient-resources"

@@ -15,14 +15,14 @@ LEVER = HoldLever()
 
 
 def test_holds_may_be_owned_by_the_kinds_whose_jobs_can_be_held_only() -> None:
-    made = LEVER.makes((("a.example", "A"), ("b.example", "B")))
+    made = LEVER.created_resource((("a.example", "A"), ("b.example", "B")))
     assert (made.plural, made.verbs) == ("holds", ("create", "delete", "get", "list"))
     owners = next(rule.expression for rule in made.rules if "ownerReferences" in rule.expression)
     assert (
         "o.kind == 'A' && o.apiVersion.startsWith('a.example/') || "
         "o.kind == 'B' && o.apiVersion.startsWith('b.example/')"
     ) in owners
-    nobody = LEVER.makes(())
+    nobody = LEVER.created_resource(())
     assert any("(false)" in rule.expression for rule in nobody.rules)
 
 

@@ -34,7 +34,7 @@ def test_why_it_cannot_be_pulled(claim: str, honoured: bool, why: str) -> None:
     levers = ClusterLevers(native_honoured=honoured, build="abc")
     found = LEVER.why_not(gang, gang.jobs[0], levers)
     assert (found.why if found is not None else "") == why
-    assert LEVER.goes_first(gang, levers) is not bool(why)
+    assert LEVER.applies_job_by_job(gang, levers) is not bool(why)
 
 
 def test_the_row_of_a_cluster_names_the_kinds_that_have_it() -> None:

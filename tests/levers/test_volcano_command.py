@@ -125,5 +125,8 @@ def test_its_phase_says_whether_it_has_come_into_effect(
     phase: str | None, aborted: bool, resumed: bool
 ) -> None:
     raw: dict[str, Any] = {"status": {"state": {"phase": phase}}}
-    assert (LEVER.in_effect(raw, True), LEVER.in_effect(raw, False)) == (aborted, resumed)
-    assert not LEVER.in_effect({}, True)
+    assert (LEVER.confirms_action(raw, True), LEVER.confirms_action(raw, False)) == (
+        aborted,
+        resumed,
+    )
+    assert not LEVER.confirms_action({}, True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gangboard.placement.sentences.cause import placement_reason
 from tests.rules import texts
-from tests.rules.waiting import ask, big, gang, room_of
+from tests.rules.waiting_gangs import ask, big, gang, room_of
 
 
 def test_a_code_that_nothing_is_told_of_is_not_why() -> None:

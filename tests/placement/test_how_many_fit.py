@@ -7,8 +7,8 @@ from gangboard.domain.capacity import Requested
 from gangboard.domain.pod_constraints import Needs
 from tests.placement.making import node
 from tests.rules.test_pod_anti_affinity import ZONED, in_zone
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import big, gang, mixed, room_of, selecting, told
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import big, gang, mixed, room_of, selecting, told
 
 SHORT, LARGE, PIECES = "insufficient-resources", "exceeds-capacity", "fragmented"
 FOUR = room_of(*(node(f"n{index}") for index in range(4)))

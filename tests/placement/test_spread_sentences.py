@@ -9,8 +9,8 @@ from gangboard.domain.capacity import NodeInfo, Requested
 from gangboard.domain.health import Health
 from gangboard.domain.pod_constraints import HOSTNAME, Needs, PodTerm, Requirement, Spread
 from gangboard.placement.unit_placement import fit_rows
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask, big, gang, mixed, plain, room_of, values
+from tests.rules.evaluation import first, found
+from tests.rules.waiting_gangs import ask, big, gang, mixed, plain, room_of, values
 
 ZONE = "topology.kubernetes.io/zone"
 EVEN = PodTerm(

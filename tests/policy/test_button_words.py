@@ -9,7 +9,7 @@ import pytest
 from gangboard.domain.action import ClusterLevers
 from gangboard.facts.gang import Gang
 from tests.domain_objects import failed
-from tests.policy.making import (
+from tests.policy.builders import (
     READY,
     WITHOUT,
     a_child,

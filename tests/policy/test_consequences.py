@@ -16,7 +16,7 @@ from gangboard.domain.group import Policy
 from gangboard.domain.owner import Dependency, Owner
 from gangboard.owners.jobset.policies import FailureRule, Policies
 from tests.domain_objects import NOW, a_group, a_jobset, a_role, succeeded
-from tests.policy.making import (
+from tests.policy.builders import (
     CLAIM,
     NATIVE,
     READY,

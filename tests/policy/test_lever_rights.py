@@ -5,18 +5,20 @@ from __future__ import annotations
 import pytest
 
 from gangboard.actions.permissions.roles import actor_roles
-from gangboard.policy.lever_permissions import Wanted, lever_rights
+from gangboard.policy.lever_permissions import PermissionOptions, lever_rights
 
 HOLDS = "holds.gangboard.dev"
 CASES = [
-    Wanted(),
-    Wanted(parallelism=True),
-    Wanted(not_served=frozenset({"jobsets.jobset.x-k8s.io", "workloads.kueue.x-k8s.io"})),
+    PermissionOptions(),
+    PermissionOptions(parallelism=True),
+    PermissionOptions(
+        not_served=frozenset({"jobsets.jobset.x-k8s.io", "workloads.kueue.x-k8s.io"})
+    ),
 ]
 
 
 @pytest.mark.parametrize("wanted", CASES)
-def test_all_of_them_are_the_role_of_the_actor(wanted: Wanted) -> None:
+def test_all_of_them_are_the_role_of_the_actor(wanted: PermissionOptions) -> None:
     rights = {
         (right.group, right.plural, right.verb)
         for lever in lever_rights(wanted)
@@ -33,7 +35,9 @@ def test_all_of_them_are_the_role_of_the_actor(wanted: Wanted) -> None:
 
 
 def test_each_lever_needs_its_own() -> None:
-    found = {lever.lever: lever.rights for lever in lever_rights(Wanted(parallelism=True))}
+    found = {
+        lever.lever: lever.rights for lever in lever_rights(PermissionOptions(parallelism=True))
+    }
     resources = {
         lever: {right.resource for right in rights if right.verb in ("patch", "create")}
         for lever, rights in found.items()
@@ -48,6 +52,6 @@ def test_each_lever_needs_its_own() -> None:
 
 
 def test_what_is_off_or_not_served_is_no_lever() -> None:
-    assert "parallelism" not in {lever.lever for lever in lever_rights(Wanted())}
-    without = lever_rights(Wanted(not_served=frozenset({HOLDS})))
+    assert "parallelism" not in {lever.lever for lever in lever_rights(PermissionOptions())}
+    without = lever_rights(PermissionOptions(not_served=frozenset({HOLDS})))
     assert [lever.lever for lever in without if lever.lever in ("hold", "native")] == ["native"]

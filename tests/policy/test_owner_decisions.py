@@ -13,7 +13,7 @@ from gangboard.domain.owner import Owner
 from gangboard.facts.gang import Gang
 from tests.domain_objects import a_group, a_jobset, a_role, succeeded, with_cluster
 from tests.gangs import a_gang
-from tests.policy.making import (
+from tests.policy.builders import (
     CLAIM,
     NATIVE,
     READY,

@@ -20,7 +20,7 @@ from gangboard.policy.plan import all_offers, offers
 from simulator.patches import PatchError, json_patch
 from tests.domain_objects import NOW, a_group, a_jobset, a_role, ago, child_jobs
 from tests.gangs import a_gang
-from tests.policy.making import CLAIM, a_hold, an_entry, ask
+from tests.policy.builders import CLAIM, a_hold, an_entry, ask
 
 ENDS = st.sampled_from([None, None, None, Finish(Outcome.SUCCEEDED), Finish(Outcome.FAILED)])
 SELDOM = st.sampled_from([False, False, False, False, True])

@@ -15,7 +15,7 @@ from gangboard.facts.gang import Gang
 from gangboard.plugins import registry
 from gangboard.plugins.owner_kind import OwnerKind
 from tests.domain_objects import NOW, a_meta, ago, failed, succeeded, with_cluster
-from tests.policy.making import (
+from tests.policy.builders import (
     CLAIM,
     INSTALL,
     READY,

@@ -12,7 +12,7 @@ from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Dependency, Owner
 from gangboard.facts.gang import Gang
 from tests.domain_objects import a_jobset, a_role, ago, failed, with_cluster
-from tests.policy.making import (
+from tests.policy.builders import (
     CLAIM,
     NATIVE,
     READY,

@@ -14,9 +14,9 @@ from gangboard.domain.action import ClusterLevers, Verb
 from gangboard.domain.owner import Dependency, Owner
 from gangboard.facts.gang import Gang
 from gangboard.owners.jobset.policies import FailureRule, Policies
-from gangboard.policy.selection import Selection, of_selection
+from gangboard.policy.selection import Selection, evaluate_selection
 from tests.domain_objects import NOW, a_group, a_jobset, a_role, succeeded
-from tests.policy.making import (
+from tests.policy.builders import (
     CLAIM,
     NATIVE,
     READY,
@@ -40,7 +40,7 @@ TRIO = ("trio-w-0", "trio-w-1", "trio-w-2")
 def judge(
     context: Gang, *names: str, levers: ClusterLevers = READY, verb: Verb = Verb.SUSPEND
 ) -> Selection | None:
-    return of_selection(context, levers, {f"uid-{name}" for name in names}, verb, NOW)
+    return evaluate_selection(context, levers, {f"uid-{name}" for name in names}, verb, NOW)
 
 
 def said(context: Gang, *names: str, levers: ClusterLevers = READY) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ def said(context: Gang, *names: str, levers: ClusterLevers = READY) -> tuple[str
 
 def is_whole(context: Gang, *names: str, levers: ClusterLevers = READY) -> bool:
     found = judge(context, *names, levers=levers)
-    return found is not None and found.whole is not None
+    return found is not None and found.owner_plan is not None
 
 
 class TestNothingRuns:
@@ -59,14 +59,14 @@ class TestNothingRuns:
         found = judge(a_context(), *TRIO)
         assert found is not None
         assert found.sentences[0] == NOTHING_RUNS
-        assert found.whole is not None
-        assert (found.whole.lever, found.whole.subject.name) == ("suspend", "trio")
+        assert found.owner_plan is not None
+        assert (found.owner_plan.lever, found.whole.subject.name) == ("suspend", "trio")
 
     def test_all_but_one_leave_one_that_runs(self) -> None:
         found = judge(a_context(), "trio-w-0", "trio-w-2")
         assert found is not None
         assert "will run" not in " ".join(found.sentences)
-        assert found.whole is None
+        assert found.owner_plan is None
 
     @pytest.mark.parametrize(
         "fields",
@@ -104,7 +104,7 @@ class TestNothingRuns:
         assert found.sentences[0] == (
             "All that runs of JobSet ft is stopped; only Jobs of eval can still start."
         )
-        assert found.whole is None
+        assert found.owner_plan is None
 
     @pytest.mark.parametrize(("status", "starts"), [("Ready", True), ("Complete", False)])
     def test_a_job_that_waits_for_another_part_starts_unless_that_is_stopped(
@@ -130,8 +130,8 @@ class TestOwner:
         context = a_context(a_trio(queue="lq"), entries=(an_entry(),))
         found = judge(context, *TRIO)
         assert found is not None
-        assert found.whole is not None
-        assert found.whole.lever == "kueue-active"
+        assert found.owner_plan is not None
+        assert found.owner_plan.lever == "kueue-active"
 
     def test_is_not_offered_where_it_cannot_be_suspended(self) -> None:
         context = a_context(a_trio(queue="lq"))
@@ -166,7 +166,7 @@ class TestForced:
         found = judge(a_context(), "trio-w-0", "trio-w-2", levers=self.FORCED)
         assert found is not None
         assert NOTHING_RUNS not in found.sentences
-        assert found.whole is None
+        assert found.owner_plan is None
 
     def test_where_the_jobset_leaves_its_jobs_alone_it_lasts(self) -> None:
         context = a_context(a_trio(independent_claim=CLAIM))

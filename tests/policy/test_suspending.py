@@ -11,7 +11,7 @@ from gangboard.domain.action import ClusterLevers, PolicyState, StepKind
 from gangboard.domain.group import Policy
 from gangboard.domain.owner import Owner
 from tests.domain_objects import NOW, a_group
-from tests.policy.making import (
+from tests.policy.builders import (
     CLAIM,
     NATIVE,
     READY,

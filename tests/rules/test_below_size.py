@@ -20,10 +20,10 @@ from tests.domain_objects import (
 )
 from tests.placement.making import node
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang as waiting_gang
-from tests.rules.waiting import room_of
+from tests.rules.evaluation import ask, first, found, unit_of
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import gang as waiting_gang
+from tests.rules.waiting_gangs import room_of
 from tests.sentence_values import values_in
 
 

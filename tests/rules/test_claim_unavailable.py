@@ -10,9 +10,9 @@ from gangboard.domain.pod_constraints import Needs
 from gangboard.facts.unit import Unit
 from tests.domain_objects import with_cluster
 from tests.placement.making import node
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, room_of, selecting, with_room
+from tests.rules.evaluation import first, found
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import gang, room_of, selecting, with_room
 
 CLAIMS = Needs(unsupported=("resource claims",))
 FREE = room_of(node("n0"), node("n1"))

@@ -29,9 +29,9 @@ from tests.domain_objects import a_condition, a_group, a_job, a_meta, a_pod, ago
 from tests.domain_objects import placed as said_of_group
 from tests.placement.making import node
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
-from tests.rules.waiting import GANG, room_of, selecting, told, values, with_room
-from tests.rules.waiting import ask as asks
+from tests.rules.evaluation import ask, first, found, unit_of
+from tests.rules.waiting_gangs import GANG, room_of, selecting, told, values, with_room
+from tests.rules.waiting_gangs import ask as asks
 from tests.sentence_values import values_in
 
 DATA = PodClaim(OF_VOLUMES, "data")

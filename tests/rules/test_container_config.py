@@ -7,7 +7,7 @@ import pytest
 from gangboard.domain.health import Health
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_container, a_job, a_pod
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import ask, first, found, unit_of
 from tests.sentence_values import values_in
 
 ABSENT = 'secret "token" not found'

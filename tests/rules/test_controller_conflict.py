@@ -21,7 +21,7 @@ from tests.domain_objects import (
     failed,
     succeeded,
 )
-from tests.rules.asking import ask_gang, first_gang, found_gang
+from tests.rules.evaluation import ask_gang, first_gang, found_gang
 from tests.sentence_values import values_in
 
 # JobSet v0.12 resumes a suspended child Job within 0.1 s (real-control-plane.md §3).

@@ -5,7 +5,7 @@ from typing import Any
 from gangboard.domain.health import Health
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_container, a_group, a_job, a_pod, placed
-from tests.rules.asking import ask, first, found, ran, unit_of
+from tests.rules.evaluation import ask, first, found, ran, unit_of
 
 LOOP: dict[str, Any] = {
     "running": False,

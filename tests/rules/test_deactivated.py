@@ -22,7 +22,7 @@ from tests.domain_objects import (
     pods_of,
     succeeded,
 )
-from tests.rules.asking import ask_gang, first_gang, found_gang
+from tests.rules.evaluation import ask_gang, first_gang, found_gang
 from tests.sentence_values import values_in
 
 # What Kueue v0.19.2 says of a deactivated Workload too (real-control-plane.md §5).

@@ -10,7 +10,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_jobset, a_role, ago, child_jobs, pods_of
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import ask, first, found, unit_of
 from tests.sentence_values import values_in
 
 

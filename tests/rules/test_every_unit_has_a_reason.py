@@ -33,8 +33,8 @@ from tests.domain_objects import (
     with_cluster,
 )
 from tests.placement.making import node as room_node
-from tests.rules.waiting import big as full
-from tests.rules.waiting import room_of
+from tests.rules.waiting_gangs import big as full
+from tests.rules.waiting_gangs import room_of
 
 AGES = st.sampled_from([0, 5, 29, 31, 59, 61, 119, 121, 599])
 

@@ -3,9 +3,9 @@
 from gangboard.domain.health import Health
 from gangboard.domain.pod_constraints import Needs
 from tests.placement.making import node
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, mixed, plain, room_of, told, values
+from tests.rules.evaluation import first, found
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import gang, mixed, plain, room_of, told, values
 from tests.sentence_values import values_in
 
 FOUR = room_of(*(node(f"n{index}") for index in range(4)))

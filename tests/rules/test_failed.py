@@ -16,7 +16,7 @@ from tests.domain_objects import (
     succeeded,
 )
 from tests.rules import texts
-from tests.rules.asking import ask_gang, first_gang, found_gang
+from tests.rules.evaluation import ask_gang, first_gang, found_gang
 from tests.sentence_values import values_in
 
 

@@ -11,9 +11,9 @@ from gangboard.domain.placement_result import PlacementCause
 from gangboard.domain.pod_constraints import Needs
 from tests.placement.making import GPU, node
 from tests.rules import texts
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import (
+from tests.rules.evaluation import first, found
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import (
     big,
     fitting_for,
     gang,

@@ -7,7 +7,7 @@ import pytest
 from gangboard.domain.health import Health
 from gangboard.domain.owner import GangRequest
 from tests.domain_objects import a_group, a_job, ago, an_event, pods_of
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import ask, first, found, unit_of
 
 NOTE = (
     'Failed to create Workload for Job train: workloads.scheduling.k8s.io "train-5f" is forbidden: '

@@ -5,7 +5,7 @@ from typing import Any
 from gangboard.domain.health import Health
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_container, a_job, a_pod
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import ask, first, found, unit_of
 from tests.sentence_values import values_in
 
 

@@ -11,7 +11,7 @@ from gangboard.facts.scheduler_text import clean, node_reasons
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_group, a_job, a_pod, placed
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import ask, first, found, unit_of
 
 SCHEDULABLE = "pod is schedulable but gang scheduling failed (PodGroup team-a/ring): see the group"
 NOT_EVALUATED = "pod was not evaluated: gang scheduling aborted early (PodGroup team-a/ring)"

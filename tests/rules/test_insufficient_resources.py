@@ -9,9 +9,9 @@ from tests.domain_objects import a_group, a_job, an_event
 from tests.domain_objects import placed as said_of_group
 from tests.placement.making import GPU, node
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import (
+from tests.rules.evaluation import ask, first, found, unit_of
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import (
     big,
     gang,
     members,

@@ -4,7 +4,7 @@ from gangboard.domain.health import Health
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_group, a_job, a_pod, ago
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import ask, first, found, unit_of
 
 
 def pending(*schedulers: str, group: str = "ring", on: str = "") -> Unit:

@@ -13,9 +13,9 @@ from gangboard.facts.unit import Unit
 from gangboard.placement.members import shape_of
 from tests.domain_objects import a_job
 from tests.placement.making import GPU, node
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import plain, room_of, values
+from tests.rules.evaluation import first, found
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import plain, room_of, values
 from tests.sentence_values import values_in
 
 OWN = a_job("train").meta.ref

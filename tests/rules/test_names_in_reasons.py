@@ -11,8 +11,8 @@ from gangboard.domain.objects import node_ref
 from gangboard.domain.pod_constraints import HOSTNAME, Needs, PodTerm, Requirement, Spread
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_pod, ago
-from tests.rules.asking import found, ran
-from tests.rules.waiting import ask, big, gang, room_of
+from tests.rules.evaluation import found, ran
+from tests.rules.waiting_gangs import ask, big, gang, room_of
 
 EVEN = PodTerm(
     "spread team-a/app=even", frozenset({"team-a"}), (Requirement("app", "In", ("even",)),)

@@ -12,9 +12,9 @@ from gangboard.domain.pod_constraints import Needs, PodTerm, Requirement, Taint,
 from tests.domain_objects import a_job, a_pod
 from tests.placement.making import CORDON, node
 from tests.rules import texts
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import big, gang, mixed, room_of, selecting, told, values, with_room
+from tests.rules.evaluation import first, found
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import big, gang, mixed, room_of, selecting, told, values, with_room
 from tests.sentence_values import values_in
 
 H100 = {"gpu": "h100"}

@@ -5,10 +5,10 @@ from dataclasses import replace
 from gangboard.domain.health import Health
 from tests.domain_objects import a_condition, ago
 from tests.placement.making import node
-from tests.rules.asking import first, found
+from tests.rules.evaluation import first, found
 from tests.rules.texts import CLAIM_HIDDEN
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, room_of, values, with_room
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import gang, room_of, values, with_room
 from tests.sentence_values import values_in
 
 SAYS = "no nodes available to schedule pods"

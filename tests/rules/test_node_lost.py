@@ -22,9 +22,9 @@ from tests.domain_objects import (
 )
 from tests.placement.making import node as room_node
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, ran, unit_of
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import room_of, with_room
+from tests.rules.evaluation import ask, first, found, ran, unit_of
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import room_of, with_room
 from tests.sentence_values import values_in
 
 

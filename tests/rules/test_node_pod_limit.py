@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from gangboard.domain.capacity import Requested
 from gangboard.domain.health import Health
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import big, gang, room_of, told, values
+from tests.rules.evaluation import first, found
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import big, gang, room_of, told, values
 from tests.sentence_values import values_in
 
 SAYS = "0/2 nodes are available: 2 Too many pods."

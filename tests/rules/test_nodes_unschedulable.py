@@ -10,9 +10,9 @@ from gangboard.domain.pod_constraints import Taint
 from gangboard.domain.suspension import FieldWriter
 from tests.domain_objects import a_condition, ago
 from tests.placement.making import CORDON, node
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, room_of, told, values
+from tests.rules.evaluation import first, found
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import gang, room_of, told, values
 from tests.sentence_values import values_in
 
 SAYS = "0/2 nodes are available: 2 node(s) were unschedulable."

@@ -21,7 +21,7 @@ from tests.domain_objects import (
     placed,
 )
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import ask, first, found, unit_of
 
 
 def silent(age: float = 600, *objects: Made, count: int = 2, **pod: Any) -> Unit:

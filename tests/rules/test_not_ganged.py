@@ -10,7 +10,7 @@ from gangboard.domain.owner import GangRequest
 from gangboard.domain.verdict import UnitMemory
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_group, a_job, a_jobset, a_role, child_jobs, pods_of
-from tests.rules.asking import ask, first, found, ran, unit_of
+from tests.rules.evaluation import ask, first, found, ran, unit_of
 from tests.sentence_values import values_in
 
 GANG: dict[str, Any] = {"gang_request": GangRequest("gang", 4)}

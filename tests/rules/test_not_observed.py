@@ -3,7 +3,7 @@
 from gangboard.domain.health import Health
 from gangboard.facts.cluster_view import Unobserved
 from tests.domain_objects import a_job, facts_of, failed
-from tests.rules.asking import ask_gang, first_gang, found_gang
+from tests.rules.evaluation import ask_gang, first_gang, found_gang
 
 PODS = Unobserved("pods", "forbidden", "gangboard may not list pods in this cluster")
 GROUPS = Unobserved("podgroups.scheduling.k8s.io", "failing", "")

@@ -8,7 +8,7 @@ from gangboard.domain.event import NotMade
 from gangboard.domain.health import Health
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_jobset, ago, an_event, child_jobs, pods_of
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import ask, first, found, unit_of
 from tests.sentence_values import values_in
 
 OWNER = a_jobset("run")

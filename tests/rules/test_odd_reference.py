@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gangboard.domain.health import Health
 from tests.domain_objects import a_job, pods_of
-from tests.rules.asking import ask, found, unit_of
+from tests.rules.evaluation import ask, found, unit_of
 
 JOB = a_job("train")
 ODD = "Job train names itself as its owner, which says nothing."

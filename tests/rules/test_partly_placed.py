@@ -7,9 +7,9 @@ from gangboard.facts.unit import Unit
 from tests.domain_objects import a_group, a_job, a_jobset, a_pod, a_role, child_jobs, placed
 from tests.placement.making import node
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, ran, unit_of
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import plain, room_of, values
+from tests.rules.evaluation import ask, first, found, ran, unit_of
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import plain, room_of, values
 from tests.sentence_values import values_in
 
 

@@ -8,7 +8,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
 from gangboard.domain.suspension import FieldWriter, RecordedSuspend
 from tests.domain_objects import a_job, a_jobset, a_pod, a_role, ago, child_jobs, pods_of
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import ask, first, found, unit_of
 from tests.sentence_values import values_in
 
 

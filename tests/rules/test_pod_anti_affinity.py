@@ -6,9 +6,9 @@ from typing import Any
 from gangboard.domain.capacity import NodeInfo, Requested
 from gangboard.domain.health import Health
 from gangboard.domain.pod_constraints import Needs, PodTerm, Requirement
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import big, gang, room_of, selecting, told
+from tests.rules.evaluation import first, found
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import big, gang, room_of, selecting, told
 from tests.sentence_values import values_in
 
 RING = PodTerm("default/app=ring")

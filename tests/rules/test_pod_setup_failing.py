@@ -9,7 +9,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.pod import Pod
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_container, a_job, a_pod, ago, an_event
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import ask, first, found, unit_of
 from tests.sentence_values import values_in
 
 MOUNT = 'MountVolume.SetUp failed for volume "config" : configmap "train-config" not found'

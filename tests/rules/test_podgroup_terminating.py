@@ -5,7 +5,7 @@ from typing import Any
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Owner
 from tests.domain_objects import a_group, a_job, a_pod, ago, pods_of
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import ask, first, found, unit_of
 from tests.sentence_values import values_in
 
 GOING: dict[str, Any] = {"deleting_since": ago(40)}

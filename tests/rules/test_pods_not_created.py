@@ -25,7 +25,7 @@ from tests.domain_objects import (
     pods_of,
 )
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import ask, first, found, unit_of
 from tests.sentence_values import values_in
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 from gangboard.domain.capacity import NodeInfo, Requested
 from gangboard.domain.health import Health
 from gangboard.domain.pod_constraints import HostPort
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import big, gang, room_of, told, with_port
+from tests.rules.evaluation import first, found
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import big, gang, room_of, told, with_port
 from tests.sentence_values import values_in
 
 SAYS = "0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports."

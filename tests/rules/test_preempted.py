@@ -12,9 +12,9 @@ from gangboard.readmodels.redaction import redact
 from tests.domain_objects import a_job, a_pod, ago, an_event
 from tests.placement.making import CORDON, node
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, ran, unit_of
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import room_of, values, with_room
+from tests.rules.evaluation import ask, first, found, ran, unit_of
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import room_of, values, with_room
 from tests.sentence_values import values_in
 
 URGENT = ObjectRef("scheduling.k8s.io", "PodGroup", "team-b", "urgent-ring", "943ac034")

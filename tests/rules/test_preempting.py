@@ -12,9 +12,9 @@ from tests.domain_objects import a_group, a_job, a_pod, ago
 from tests.domain_objects import placed as said_of_group
 from tests.placement.making import node
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import room_of, values, with_room
+from tests.rules.evaluation import ask, first, found, unit_of
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import room_of, values, with_room
 
 TWO = (
     "pod group is unschedulable, 0/1 placements are available, first placement status: minCount (2) "

@@ -25,7 +25,7 @@ from tests.domain_objects import (
     facts_of,
     pods_of,
 )
-from tests.rules.asking import ask_gang, first_gang, found_gang
+from tests.rules.evaluation import ask_gang, first_gang, found_gang
 from tests.sentence_values import values_in
 
 

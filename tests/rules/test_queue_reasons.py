@@ -30,7 +30,7 @@ from tests.domain_objects import (
     pods_of,
     shared_quota,
 )
-from tests.rules.asking import ask_gang, first_gang, found_gang
+from tests.rules.evaluation import ask_gang, first_gang, found_gang
 from tests.sentence_values import values_in
 
 RUN = a_jobset("run", a_role("workers", jobs=2))

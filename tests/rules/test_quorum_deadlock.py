@@ -8,7 +8,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_group, a_jobset, a_pod, a_role, child_jobs, pods_of
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import ask, first, found, unit_of
 
 
 def deadlocked(quorum: int = 5, version: str = "v1beta1", **driver: Any) -> Unit:

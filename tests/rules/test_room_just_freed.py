@@ -32,9 +32,9 @@ from tests.domain_objects import (
 )
 from tests.placement.making import GPU, node
 from tests.rules import texts
-from tests.rules.asking import ask, first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import (
+from tests.rules.evaluation import ask, first, found
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import (
     fitting_for,
     gang,
     mixed,

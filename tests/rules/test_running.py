@@ -15,7 +15,7 @@ from tests.domain_objects import (
     pods_of,
     succeeded,
 )
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import ask, first, found, unit_of
 from tests.sentence_values import values_in
 
 

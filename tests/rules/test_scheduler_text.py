@@ -10,7 +10,7 @@ from gangboard.facts.scheduler_text import (
 )
 from tests.domain_objects import a_group, a_job, a_pod, ago, placed
 from tests.rules import texts
-from tests.rules.asking import unit_of
+from tests.rules.evaluation import unit_of
 
 
 @pytest.mark.parametrize(

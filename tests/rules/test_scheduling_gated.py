@@ -6,7 +6,7 @@ from gangboard.domain.health import Health
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_group, a_job, a_pod, ago, an_entry
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import ask, first, found, unit_of
 from tests.sentence_values import values_in
 
 SAID = a_condition(

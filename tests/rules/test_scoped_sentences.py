@@ -7,7 +7,7 @@ from gangboard.facts.findings import unit_finding
 from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 from tests.domain_objects import a_jobset, a_role, child_jobs
-from tests.rules.asking import unit_of
+from tests.rules.evaluation import unit_of
 
 RULE = UnitRule("toy", Stage.RUN, "Toy", 1, lambda unit: None)
 

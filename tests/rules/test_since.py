@@ -24,7 +24,7 @@ from tests.domain_objects import (
     facts_of,
     placed,
 )
-from tests.rules.asking import found, found_gang, unit_of
+from tests.rules.evaluation import found, found_gang, unit_of
 
 DAY = 24 * 3600
 

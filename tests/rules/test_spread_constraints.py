@@ -3,9 +3,9 @@
 from gangboard.domain.health import Health
 from gangboard.domain.pod_constraints import Needs
 from tests.placement.making import node
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, plain, room_of, values
+from tests.rules.evaluation import first, found
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import gang, plain, room_of, values
 
 SPREAD = Needs(unsupported=("topology spread constraints",))
 FREE = room_of(node("n0"), node("n1"))

@@ -17,7 +17,7 @@ from tests.domain_objects import (
     placed,
     pods_of,
 )
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import ask, first, found, unit_of
 from tests.sentence_values import values_in
 
 CREATING = (a_container(running=False, state="waiting", reason="ContainerCreating"),)

@@ -2,7 +2,7 @@
 
 from gangboard.domain.health import Health
 from tests.domain_objects import a_job, a_jobset, a_pod, ago, facts_of, failed, succeeded
-from tests.rules.asking import first_gang, found_gang
+from tests.rules.evaluation import first_gang, found_gang
 from tests.sentence_values import values_in
 
 

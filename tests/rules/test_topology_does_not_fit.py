@@ -5,9 +5,9 @@ from dataclasses import replace
 from gangboard.domain.health import Health
 from tests.domain_objects import ago
 from tests.placement.making import node
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import fitting_for, gang, room_of, told, values, with_room
+from tests.rules.evaluation import first, found
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import fitting_for, gang, room_of, told, values, with_room
 from tests.sentence_values import values_in
 
 SAYS = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."

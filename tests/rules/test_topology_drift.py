@@ -9,7 +9,7 @@ from gangboard.domain.queue import AssignedNodes
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
 from tests.domain_objects import Made, a_job, a_node, a_pod, an_entry
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import ask, first, found, unit_of
 from tests.sentence_values import values_in
 
 LABEL = "kueue.x-k8s.io/podset"

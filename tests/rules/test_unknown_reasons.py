@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_group, a_job, a_pod, placed
 from tests.rules import texts
-from tests.rules.asking import first, found, unit_of
+from tests.rules.evaluation import first, found, unit_of
 
 KNOWN = {"Schedulable", "Unschedulable", "SchedulerError", "SchedulingGated", "SchedulingSkipped"}
 REASONS = st.from_regex(r"[A-Z][A-Za-z]{2,30}", fullmatch=True).filter(lambda one: one not in KNOWN)

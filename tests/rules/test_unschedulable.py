@@ -9,10 +9,10 @@ from gangboard.facts.unit import Unit
 from tests.domain_objects import a_group, a_job, a_pod, ago, an_event, placed, pods_of
 from tests.placement.making import GPU, node
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, ran, unit_of
-from tests.rules.waiting import ask as gpus
-from tests.rules.waiting import fitting_for, refused_again, room_of, told, values
-from tests.rules.waiting import gang as waiting_gang
+from tests.rules.evaluation import ask, first, found, ran, unit_of
+from tests.rules.waiting_gangs import ask as gpus
+from tests.rules.waiting_gangs import fitting_for, refused_again, room_of, told, values
+from tests.rules.waiting_gangs import gang as waiting_gang
 from tests.sentence_values import values_in
 
 

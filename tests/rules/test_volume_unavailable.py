@@ -5,9 +5,9 @@ import pytest
 from gangboard.domain.health import Health
 from gangboard.domain.pod_constraints import Needs
 from tests.placement.making import node
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, plain, room_of, told, values
+from tests.rules.evaluation import first, found
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import gang, plain, room_of, told, values
 from tests.sentence_values import values_in
 
 NOT_THERE = '0/6 nodes are available: persistentvolumeclaim "data-0" not found.'

@@ -16,9 +16,9 @@ from gangboard.domain.verdict import Finding
 from gangboard.facts.unit import Unit
 from tests.domain_objects import NOW, a_condition, a_meta, ago, an_event, with_cluster
 from tests.placement.making import node
-from tests.rules.asking import ask, first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, room_of, values
+from tests.rules.evaluation import ask, first, found
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import gang, room_of, values
 
 CLAIM = "gpu-x7k2p"
 AWAITED = ("AwaitingReconciliation", "object is awaiting reconciliation")

@@ -9,9 +9,9 @@ from gangboard.domain.health import Health
 from gangboard.facts.unit import Unit
 from tests.domain_objects import NOW, ago, an_event
 from tests.placement.making import node
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, room_of, values
+from tests.rules.evaluation import first, found
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import gang, room_of, values
 from tests.sentence_values import values_in
 
 TRIGGERED = "pod triggered scale-up: [{gpu-pool 2->4 (max: 10)}]"

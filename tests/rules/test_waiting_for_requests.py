@@ -14,9 +14,9 @@ from gangboard.domain.objects import Condition
 from gangboard.facts.unit import Unit
 from tests.domain_objects import NOW, a_condition, a_meta, ago, with_cluster
 from tests.placement.making import node
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, room_of, values
+from tests.rules.evaluation import first, found
+from tests.rules.waiting_gangs import ask as asks
+from tests.rules.waiting_gangs import gang, room_of, values
 
 ATOMIC = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
 ACCEPTED = a_condition("Accepted", reason="Accepted", since=ago(120))

@@ -14,7 +14,7 @@ from gangboard.domain.text import (
 )
 from gangboard.facts.findings import scope
 from tests.domain_objects import a_job, a_jobset, a_pod, a_role, ago
-from tests.rules.asking import ask, unit_of
+from tests.rules.evaluation import ask, unit_of
 
 
 @pytest.mark.parametrize(

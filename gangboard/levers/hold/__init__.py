@@ -15,28 +15,28 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.shell import roles_command
 from gangboard.domain.text import label, sentence
 from gangboard.facts.gang import Gang
-from gangboard.levers.hold.requests import create_hold, delete_hold, hold_name, made_holds
-from gangboard.levers.hold.words import (
-    about_cluster,
-    about_end,
-    about_existing,
-    about_holders,
-    about_proof,
+from gangboard.levers.hold.requests import create_hold, created_holds, delete_hold, hold_name
+from gangboard.levers.hold.sentences import (
+    cluster_warnings,
+    end_sentences,
+    existing_hold_sentences,
     meaning_of_hold,
     meaning_of_release,
     names_of,
-    of_release,
-    of_removal,
+    other_holder_warnings,
     parent_of,
+    proof_sentence,
+    release_reactions,
+    removal_sentences,
 )
-from gangboard.plugins.lever import Lever, LeverState, Made, Readiness
+from gangboard.plugins.lever import CreatedResource, Lever, LeverState, Readiness
 from gangboard.policy.decision import (
     PROVED_SECONDS,
     Decision,
     DesiredAction,
     PlanRefusal,
     generation_unknown,
-    shown,
+    yaml_value,
 )
 from gangboard.policy.phrases import job_resumed, moment, pods_of_job, wait_of
 from gangboard.policy.requests import prove, resume_job, suspend_job
@@ -59,20 +59,24 @@ class HoldLever(Lever):
     undo_buttons: Mapping[str, str] = {"Hold": "Release", "Release": "Hold"}
     writes = ("spec", "suspend")
     lasts = True
-    takes_end = True
-    needs_nothing = True
+    supports_end = True
+    can_always_resume = True
 
     def decide(self, gang: Gang, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
         """Return the creation of a Hold, or its removal."""
         decide = _suspend if desired.verb is Verb.SUSPEND else _resume
         return decide(gang, subject, desired)
 
-    def readiness(self, levers: ClusterLevers, kinds: str, shut: str) -> LeverState:
+    def readiness(self, levers: ClusterLevers, kinds: str, closed_reason: str) -> LeverState:
         """Return whether the Hold is installed, and its last proof."""
         text = sentence(levers.hold_sentence[:1].upper() + levers.hold_sentence[1:])
         readiness, text, usable = _state(levers, text)
         return LeverState(
-            readiness, text, usable and not shut, levers.hold_proved_at, levers.hold_refuted_at
+            readiness,
+            text,
+            usable and not closed_reason,
+            levers.hold_proved_at,
+            levers.hold_refuted_at,
         )
 
     def unavailable(self, levers: ClusterLevers) -> PlanRefusal | None:
@@ -86,7 +90,7 @@ class HoldLever(Lever):
             return PlanRefusal(text, needs)
         return None
 
-    def stopped(self, gang: Gang, job: Owner) -> str:
+    def describe_stop(self, gang: Gang, job: Owner) -> str:
         """Return the Hold that keeps the Job suspended."""
         holds = gang.holds_on(job)
         if not (job.suspended and holds):
@@ -94,13 +98,13 @@ class HoldLever(Lever):
         by = f" of {holds[0].by}" if holds[0].by else ""
         return f"held already, by Hold {holds[0].meta.ref.name}{by}"
 
-    def undoes(self, gang: Gang, job: Owner) -> bool:
+    def has_undoable_change(self, gang: Gang, job: Owner) -> bool:
         """Return whether the Job has a Hold."""
         return bool(gang.holds_on(job))
 
-    def makes(self, parents: Sequence[tuple[str, str]]) -> Made:
+    def created_resource(self, parents: Sequence[tuple[str, str]]) -> CreatedResource:
         """Return the conditions for Holds of gangboard."""
-        return made_holds(parents)
+        return created_holds(parents)
 
 
 def _suspend(gang: Gang, job: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
@@ -112,18 +116,18 @@ def _suspend(gang: Gang, job: Owner, desired: DesiredAction) -> Decision | PlanR
     name = holds[0].meta.ref.name if holds else hold_name(job.meta.ref.name, desired.action)
     return Decision(
         partial(_hold_steps, gang, job, desired, not holds),
-        before={"spec.suspend": shown(job.suspended), "Hold": name if holds else "none"},
+        before={"spec.suspend": yaml_value(job.suspended), "Hold": name if holds else "none"},
         after={"spec.suspend": "true", "Hold": name},
         watch_seconds=PROVED_SECONDS,
         reactions=(
-            *about_existing(holds),
+            *existing_hold_sentences(holds),
             pods_of_job(gang, job),
-            about_proof(desired.levers),
+            proof_sentence(desired.levers),
             f"The Hold keeps it suspended while {gang.name} is restarted, or suspended and "
             f"resumed; it goes when {parent_of(job)} is deleted.",
-            *about_end(desired),
+            *end_sentences(desired),
         ),
-        warnings=about_cluster(desired.levers),
+        warnings=cluster_warnings(desired.levers),
         label="Hold" if job.suspended else "",
         meaning=meaning_of_hold(gang, job) if job.suspended else "",
     )
@@ -158,21 +162,21 @@ def _resume(gang: Gang, job: Owner, desired: DesiredAction) -> Decision:
     going = tuple(hold for hold in holds if hold not in staying)
     waits = blocked is not None or wait_of(gang, job) is not None
     only = bool(staying) or waits or not job.suspended
-    suspend = shown(job.suspended)
+    suspend = yaml_value(job.suspended)
     return Decision(
         partial(_release_steps, gang, job, desired, going, only),
         before={"spec.suspend": suspend, "Hold": names_of(holds)},
         after={"spec.suspend": suspend if only else "false", "Hold": names_of(staying)},
         watch_seconds=PROVED_SECONDS,
         reactions=(
-            *of_removal(going),
+            *removal_sentences(going),
             *(
-                of_release(gang, job, staying, blocked.why if blocked else "")
+                release_reactions(gang, job, staying, blocked.why if blocked else "")
                 if only
                 else job_resumed(gang, job)
             ),
         ),
-        warnings=about_holders(going, desired.by),
+        warnings=other_holder_warnings(going, desired.by),
         resumes=not only,
         label="Release" if only else "",
         meaning=meaning_of_release(gang, job, staying, blocked=blocked is not None) if only else "",

@@ -20,7 +20,7 @@ from gangboard.domain.objects import Controller, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label
 from gangboard.facts.gang import Gang
-from gangboard.plugins.lever import Made, Rule
+from gangboard.plugins.lever import AdmissionRule, CreatedResource
 from gangboard.policy.decision import DesiredAction
 from gangboard.policy.registry_lookups import kind_above
 from gangboard.policy.requests import json_text, object_path
@@ -122,26 +122,26 @@ def _parent_version(gang: Gang, controller: Controller) -> str:
 # What the actor may create
 
 
-def made_holds(parents: Sequence[tuple[str, str]]) -> Made:
+def created_holds(parents: Sequence[tuple[str, str]]) -> CreatedResource:
     """Return the conditions for a Hold of gangboard beside those of the CRD's schema."""
     rules = (
-        Rule(
+        AdmissionRule(
             "request.operation == 'CREATE'",
             "gangboard makes and deletes Holds and never changes one",
         ),
-        Rule(
+        AdmissionRule(
             "object.spec.ownerUID != '' && object.spec.?by.orValue('') != ''"
             " && object.spec.?reason.orValue('') != ''",
             "a Hold of gangboard says in spec whose Job it is about, who wants it and why",
         ),
-        Rule(
+        AdmissionRule(
             "object.metadata.?ownerReferences.orValue([]).size() == 1"
             " && object.metadata.ownerReferences.all(o,"
             f" o.uid == object.spec.ownerUID && ({_is_one_of(parents)}))",
             "a Hold of gangboard belongs to the owner whose uid is in spec.ownerUID, and to nobody "
             "else",
         ),
-        Rule(
+        AdmissionRule(
             "object.metadata.?finalizers.orValue([]).size() == 0"
             f" && object.metadata.?labels.orValue({{}}).all(k, k == '{_MANAGED_BY}')"
             " && object.metadata.?annotations.orValue({})"
@@ -150,7 +150,7 @@ def made_holds(parents: Sequence[tuple[str, str]]) -> Made:
             f"besides {_OURS}*",
         ),
     )
-    return Made(HOLD_GROUP, "holds", "Hold", ("create", "delete", "get", "list"), rules)
+    return CreatedResource(HOLD_GROUP, "holds", "Hold", ("create", "delete", "get", "list"), rules)
 
 
 def _is_one_of(parents: Iterable[tuple[str, str]]) -> str:

@@ -95,7 +95,7 @@ def _rule(code: QueueCode, title: str, health: Health, beginning: str) -> GangRu
     # Before `queue-evaluating`, which is told where nothing else is.
     place = code.position()
     of_unit = UnitRule(
-        code, Stage.ADMISSION, title, 10 + place, find_in_unit, health=health, of_queued=True
+        code, Stage.ADMISSION, title, 10 + place, find_in_unit, health=health, for_queued_units=True
     )
     rule = GangRule(code, Stage.ADMISSION, title, 36 + place, find, of_unit)
     return rule

@@ -29,5 +29,5 @@ RULE = UnitRule(
     99,
     find,
     health=Health.RUNNING,
-    aside=True,
+    is_additional=True,
 )

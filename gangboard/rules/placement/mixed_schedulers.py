@@ -94,5 +94,5 @@ RULE = UnitRule(
     20,
     find,
     health=Health.BLOCKED,
-    of_waiting=True,
+    for_waiting_units=True,
 )

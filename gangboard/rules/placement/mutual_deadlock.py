@@ -99,5 +99,5 @@ RULE = UnitRule(
     46,
     find,
     health=Health.BLOCKED,
-    of_waiting=True,
+    for_waiting_units=True,
 )

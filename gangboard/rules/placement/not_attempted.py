@@ -120,5 +120,5 @@ RULE = UnitRule(
     95,
     find,
     health=Health.BLOCKED,
-    of_waiting=True,
+    for_waiting_units=True,
 )

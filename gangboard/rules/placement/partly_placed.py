@@ -91,6 +91,6 @@ RULE = UnitRule(
     50,
     find,
     health=Health.DEGRADED,
-    of_waiting=True,
-    of_room=True,
+    for_waiting_units=True,
+    for_merged_units=True,
 )

@@ -123,5 +123,5 @@ RULE = UnitRule(
     48,
     find,
     health=Health.DEGRADED,
-    of_waiting=True,
+    for_waiting_units=True,
 )

@@ -13,14 +13,23 @@ from gangboard.placement.sentences.finding import placement_finding
 from gangboard.plugins.rule import UnitRule
 
 
-def _rule(code: str, title: str, order: int, health: Health, *, of_room: bool = True) -> UnitRule:
+def _rule(
+    code: str, title: str, order: int, health: Health, *, for_merged_units: bool = True
+) -> UnitRule:
     """Return the rule that finds something when its code is why such members have no node."""
 
     def find(unit: Unit) -> Finding | None:
         return placement_finding(rule, unit)
 
     rule = UnitRule(
-        code, Stage.PLACEMENT, title, order, find, health=health, of_waiting=True, of_room=of_room
+        code,
+        Stage.PLACEMENT,
+        title,
+        order,
+        find,
+        health=health,
+        for_waiting_units=True,
+        for_merged_units=for_merged_units,
     )
     return rule
 
@@ -48,11 +57,17 @@ RULES = (
     # be, and of volumes, its text decides. What turns pods away before nodes are looked at (a claim
     # that does not exist) stands before lack of room, since no room would help; what the scheduler
     # finds on nodes only where the amounts would fit. Blocked when nothing of it can pass by itself.
-    _rule("volume-unavailable", "Volume unavailable", 62, Health.BLOCKED, of_room=False),
+    _rule("volume-unavailable", "Volume unavailable", 62, Health.BLOCKED, for_merged_units=False),
     # A ResourceClaim does not exist, or its devices cannot be allocated. A pod whose claim does not
     # exist is held back before it is tried, and the scheduler says nothing of it: so claims are looked
     # up. Of devices, and where claims cannot be looked at, the scheduler's text decides.
-    _rule("claim-unavailable", "Resource claim unavailable", 64, Health.WAITING, of_room=False),
+    _rule(
+        "claim-unavailable",
+        "Resource claim unavailable",
+        64,
+        Health.WAITING,
+        for_merged_units=False,
+    ),
     # It fits without its topology constraint, and not with it. Waiting while one domain would have
     # room if pods left it, blocked when none is large enough.
     _rule("topology-does-not-fit", "Topology does not fit", 66, Health.WAITING),

@@ -68,5 +68,11 @@ def _of_victims(unit: Unit) -> datetime | None:
 
 
 RULE = UnitRule(
-    "preempted", Stage.PLACEMENT, "Preempted", 74, find, health=Health.WAITING, of_waiting=True
+    "preempted",
+    Stage.PLACEMENT,
+    "Preempted",
+    74,
+    find,
+    health=Health.WAITING,
+    for_waiting_units=True,
 )

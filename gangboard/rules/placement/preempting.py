@@ -119,5 +119,11 @@ def _nodes(unit: Unit) -> tuple[Evidence, ...]:
 
 
 RULE = UnitRule(
-    "preempting", Stage.PLACEMENT, "Preempting", 42, find, health=Health.WAITING, of_waiting=True
+    "preempting",
+    Stage.PLACEMENT,
+    "Preempting",
+    42,
+    find,
+    health=Health.WAITING,
+    for_waiting_units=True,
 )

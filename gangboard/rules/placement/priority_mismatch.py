@@ -63,5 +63,5 @@ RULE = UnitRule(
     30,
     find,
     health=Health.BLOCKED,
-    of_waiting=True,
+    for_waiting_units=True,
 )

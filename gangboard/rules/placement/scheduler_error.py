@@ -81,5 +81,5 @@ RULE = UnitRule(
     40,
     find,
     health=Health.BLOCKED,
-    of_waiting=True,
+    for_waiting_units=True,
 )

@@ -90,5 +90,5 @@ RULE = UnitRule(
     10,
     find,
     health=Health.WAITING,
-    of_waiting=True,
+    for_waiting_units=True,
 )

@@ -119,6 +119,6 @@ RULE = UnitRule(
     90,
     find,
     health=Health.WAITING,
-    of_waiting=True,
-    of_room=True,
+    for_waiting_units=True,
+    for_merged_units=True,
 )

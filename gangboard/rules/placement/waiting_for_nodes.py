@@ -146,5 +146,5 @@ RULE = UnitRule(
     44,
     find,
     health=Health.WAITING,
-    of_waiting=True,
+    for_waiting_units=True,
 )

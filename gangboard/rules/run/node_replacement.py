@@ -36,5 +36,5 @@ RULE = UnitRule(
     97,
     find,
     health=Health.DEGRADED,
-    aside=True,
+    is_additional=True,
 )

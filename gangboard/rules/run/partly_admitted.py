@@ -39,5 +39,5 @@ RULE = UnitRule(
     96,
     find,
     health=Health.RUNNING,
-    aside=True,
+    is_additional=True,
 )

@@ -41,5 +41,5 @@ RULE = UnitRule(
     95,
     find,
     health=Health.RUNNING,
-    aside=True,
+    is_additional=True,
 )

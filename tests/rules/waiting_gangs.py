@@ -15,7 +15,7 @@ from tests.domain_objects import Made, a_condition, a_group, a_job, a_pod, ago
 from tests.domain_objects import placed as said_of_group
 from tests.placement.making import GPU
 from tests.rules import texts
-from tests.rules.asking import found, unit_of
+from tests.rules.evaluation import found, unit_of
 
 GANG = "ring"
 

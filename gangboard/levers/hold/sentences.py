@@ -13,7 +13,7 @@ from gangboard.policy.decision import DesiredAction
 from gangboard.policy.phrases import moment, wait_of, wait_of_gang
 
 
-def about_existing(holds: Sequence[Hold]) -> tuple[str, ...]:
+def existing_hold_sentences(holds: Sequence[Hold]) -> tuple[str, ...]:
     """Name the Hold that exists already and is then used."""
     return tuple(
         f"Hold {hold.meta.ref.name} exists already"
@@ -23,7 +23,7 @@ def about_existing(holds: Sequence[Hold]) -> tuple[str, ...]:
     )
 
 
-def about_proof(levers: ClusterLevers) -> str:
+def proof_sentence(levers: ClusterLevers) -> str:
     """Announce the test of the Hold, with the time of the last passed test in this cluster."""
     last = levers.hold_proved_at
     test = f"last test passed at {moment(last)}" if last else "no test passed here yet"
@@ -36,14 +36,14 @@ def parent_of(job: Owner) -> str:
     return f"{controller.kind} {controller.name}" if controller else "its owner"
 
 
-def about_end(desired: DesiredAction) -> tuple[str, ...]:
+def end_sentences(desired: DesiredAction) -> tuple[str, ...]:
     """Return when gangboard ends the Hold, if the request has an end."""
     if desired.until is None:
         return ()
     return (f"gangboard removes the Hold and resumes it at {moment(desired.until)}.",)
 
 
-def about_cluster(levers: ClusterLevers) -> tuple[str, ...]:
+def cluster_warnings(levers: ClusterLevers) -> tuple[str, ...]:
     """Warn of doubts about the Hold in this cluster before its test."""
     warnings = []
     refuted, proved = levers.hold_refuted_at, levers.hold_proved_at
@@ -64,7 +64,9 @@ def names_of(holds: Iterable[Hold]) -> str:
     return ", ".join(hold.meta.ref.name for hold in holds) or "none"
 
 
-def of_release(gang: Gang, job: Owner, staying: Sequence[Hold], blocked: str) -> tuple[str, ...]:
+def release_reactions(
+    gang: Gang, job: Owner, staying: Sequence[Hold], blocked: str
+) -> tuple[str, ...]:
     """Explain why the Job does not run after the removal of the Hold."""
     name = label(job.meta.ref)
     if blocked:
@@ -108,7 +110,7 @@ def _start_of(gang: Gang) -> str:
     return f"{gang.queue_system} admits it"
 
 
-def of_removal(holds: Sequence[Hold]) -> tuple[str, ...]:
+def removal_sentences(holds: Sequence[Hold]) -> tuple[str, ...]:
     """Name the removed Holds if there are several."""
     return (f"Holds {names_of(holds)} are removed.",) if len(holds) > 1 else ()
 
@@ -121,7 +123,7 @@ def _staying(holds: Sequence[Hold]) -> str:
     return f"Hold {holds[0].meta.ref.name}{by} stays"
 
 
-def about_holders(holds: Iterable[Hold], by: str) -> tuple[str, ...]:
+def other_holder_warnings(holds: Iterable[Hold], by: str) -> tuple[str, ...]:
     """Name the people whose Hold somebody else removes."""
     return tuple(
         f"Hold {hold.meta.ref.name} was made by {hold.by}"
