@@ -1,7 +1,6 @@
-"""Resolves the gangs of objects from their links: the root of each, and the gangs that show it.
+"""Resolves gangs from the links of objects: the root of each object, and the gangs that show it.
 
-Results follow from the current links alone, so they do not depend on the order of changes. The rules are
-those of `ownership_graph`.
+Results depend only on the current links, not on the order of changes. `ownership_graph` states the rules.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ class GangResolver:
         self._links = links
         self._tree = tree
         self._tops: dict[str, str] = {}
-        """Cache of `top` by owner. Any change of an owner invalidates it."""
+        """Cache of `top` by owner, invalidated by any change of an owner."""
         self._tops_version = 0
 
     def root_of(self, uid: str) -> str | None:
-        """Return the root of the gang that an object belongs to. None if it is in no gang or unknown.
+        """Return the root of the gang that an object belongs to, or None if it is unknown or in no gang.
 
         A group or Workload in several gangs has the root that is first by name.
         """
@@ -70,7 +69,7 @@ class GangResolver:
         return roots
 
     def members(self, root: str) -> tuple[str, ...]:
-        """Return the sorted uids of the objects that belong to a gang or are shown in it, with its root.
+        """Return the sorted uids of the objects that a gang contains or shows, with its root.
 
         Empty if `root` is not the root of a gang.
         """
@@ -88,14 +87,14 @@ class GangResolver:
     def foreign_pods(self, root: str, members: Iterable[str]) -> tuple[str, ...]:
         """Return the sorted uids of pods of other gangs that name a group of this gang."""
         links, members = self._links, tuple(members)
-        # Only entries of a Workload (1.35) that the gang names count, unless the Workload is its root.
+        # An entry of a Workload (1.35) counts only if the gang names it or the Workload is the gang's root.
         keys = {
             key
             for uid in members
             if (key := self._tree.key_of(uid)) and (key[0] != WORKLOAD or uid == root)
         }
-        keys |= {key for key in self._named_by(members) if links.object_of(key) is not None}
-        pods = {pod for key in keys for pod in links.pods_naming[key]}
+        keys |= {key for key in self._groups_named_by(members) if links.object_of(key) is not None}
+        pods = {pod for key in keys for pod in links.pods_by_group[key]}
         return tuple(sorted(pod for pod in pods if self.root_of(pod) != root))
 
     def placeholders(self, members: Iterable[str]) -> tuple[str, ...]:
@@ -103,8 +102,8 @@ class GangResolver:
         links = self._links
         pods = (
             pod
-            for key in set(self._named_by(members))
-            for pod in links.pods_naming[key]
+            for key in set(self._groups_named_by(members))
+            for pod in links.pods_by_group[key]
             if links.pods[pod].is_placeholder and not links.pods[pod].node
         )
         return tuple(islice(sorted(pods), _PLACEHOLDERS))
@@ -112,18 +111,18 @@ class GangResolver:
     def naming(self, key: GroupKey) -> set[str]:
         """Return the roots of the gangs whose pods name a group, known or not."""
         roots, has_bare = self._owned_by(key)
-        bare = self._links.pods_naming[key] if has_bare else ()
+        bare = self._links.pods_by_group[key] if has_bare else ()
         return roots.union(*(self.gangs_of(pod) for pod in bare))
 
     def sharing(self, key: GroupKey) -> set[str]:
-        """Return the roots of the gangs that have pods or templates in a group."""
+        """Return the roots of the gangs with pods or templates in a group."""
         roots, has_bare = self._owned_by(key)
         gangs = roots | self._templated_by(key)
         group = self._links.object_of(key) if has_bare else None
         home = self._home(group) if group is not None else None
         return gangs if home is None else {*gangs, home}
 
-    def _named_by(self, uids: Iterable[str]) -> Iterator[GroupKey]:
+    def _groups_named_by(self, uids: Iterable[str]) -> Iterator[GroupKey]:
         """Yield the groups that these pods and the templates of these owners name."""
         links = self._links
         for uid in uids:
@@ -150,7 +149,7 @@ class GangResolver:
     # Owners and their pods
 
     def top(self, uid: str) -> str:
-        """Return the topmost known owner above an owner. Owners that make gangs of their own do not count."""
+        """Return the topmost known owner above an owner. Owners that make gangs do not count."""
         if self._tops_version != self._links.owners_version:
             self._tops_version, self._tops = self._links.owners_version, {}
         top = self._tops.get(uid)
@@ -163,9 +162,9 @@ class GangResolver:
         return None if owner is None or self._links.owners[owner].makes_gangs else owner
 
     def _gang_above(self, uid: str) -> str | None:
-        """Return the gang that an owner belongs to, or None.
+        """Return the gang that an owner belongs to.
 
-        None if only middle objects of it are known, or if its pods are occupants without a group.
+        Returns None if gangboard knows only middle objects of it, or if its pods are occupants without a group.
         """
         top = self.top(uid)
         link = self._links.owners[top]
@@ -275,10 +274,10 @@ class GangResolver:
     def _owner_of(self, link: GroupLink) -> str | None:
         """Return the root above a group or Workload by references, or None.
 
-        The references of its Workload and of a group that owns it count, too.
+        References of its Workload and of a group that owns it also count.
         """
         links = self._links
-        waiting, seen = [link], {link}
+        waiting, visited = [link], {link}
         for group in waiting:
             named = links.named(group.controller_ref) if group.controller_ref else None
             for uid in (*group.owners, *((named,) if named is not None else ())):
@@ -297,12 +296,12 @@ class GangResolver:
                         return root
             above = (*self._tree.owning_groups(group), self._tree.workload_of(group))
             new = dict.fromkeys(links.groups[uid] for uid in above if uid is not None)
-            waiting += [parent for parent in new if parent not in seen]
-            seen.update(new)
+            waiting += [parent for parent in new if parent not in visited]
+            visited.update(new)
         return None
 
     def _owned_by(self, key: GroupKey) -> tuple[set[str], bool]:
-        """Return the gangs of the owned pods that name a group, and whether bare pods name it, too."""
+        """Return the gangs of the owned pods that name a group, and whether bare pods also name it."""
         links, gangs, has_bare = self._links, set[str](), False
         for ref in links.owner_refs_naming(key):
             owner = links.owner_by(ref, key[1])
@@ -314,28 +313,28 @@ class GangResolver:
         return gangs, has_bare
 
     def _templated_by(self, key: GroupKey) -> set[str]:
-        return self._gangs_above(self._links.templates_naming[key])
+        return self._gangs_above(self._links.owners_by_template_group[key])
 
     def _bare_pods(self, group: str, root: str) -> set[str]:
         """Return the pods that belong to a gang only because they name this group."""
         key = self._tree.key_of(group)
         if key is None or self._home(group) != root or not self._owned_by(key)[1]:
             return set()
-        return {pod for pod in self._links.pods_naming[key] if self.root_of(pod) == root}
+        return {pod for pod in self._links.pods_by_group[key] if self.root_of(pod) == root}
 
     def _groups_shown(self, root: str, owners: Iterable[str], pods: Iterable[str]) -> set[str]:
-        """Return the groups and Workloads of a gang, from each to its neighbours."""
+        """Return the groups and Workloads of a gang, by a search from each to its neighbours."""
         groups: set[str] = set()
         waiting = list(self._groups_near(owners, pods))
         if root in self._links.groups:
             waiting.append(root)
-        seen = set(waiting)
+        visited = set(waiting)
         for uid in waiting:
             if root not in self.gangs_of(uid):
                 continue
             groups.add(uid)
-            new = self._tree.neighbours(uid) - seen
-            seen |= new
+            new = self._tree.neighbours(uid) - visited
+            visited |= new
             waiting.extend(new)
         return groups
 
@@ -352,7 +351,7 @@ class GangResolver:
         return uids.union(group for group in groups if group is not None)
 
     def _in_order(self, roots: set[str]) -> tuple[str, ...]:
-        """Return roots by name. The first does not depend on the order of changes."""
+        """Return the roots by name, so that the first does not depend on the order of changes."""
         return tuple(sorted(roots, key=lambda uid: (self._name_of(uid), uid)))
 
     def _name_of(self, uid: str) -> str:

@@ -1,12 +1,12 @@
-"""Divides a gang into its units, which get a finding each.
+"""Units of a gang. Each of them gets a finding.
 
 These are units:
 
-- Each PodGroup (1.35: entry of a Workload) with pods, Jobs or roles of the gang. It has the name of its Job if it
-  is for that Job alone. A group that keeps no pods together (`loose_groups`) is no unit.
+- Each PodGroup (1.35: entry of a Workload) with pods, Jobs or roles of the gang. A group for one Job alone has
+  the name of that Job. A group that does not keep pods together (`loose_groups`) is not a unit.
 - Each child Job without a group.
 - The missing Jobs of a role without a group, as one unit.
-- The pods that the owner makes without Jobs: those of each role if its kind can tell roles apart, else all.
+- The pods that the owner makes without Jobs, by role if its kind can tell roles apart, else all of them.
 """
 
 from __future__ import annotations
@@ -36,8 +36,10 @@ from gangboard.facts.unit import Unit
 from gangboard.plugins import registry
 
 MAX_EMPTY_UNITS = 64
-"""The number of units without any object that get a finding each. The rest is one unit with a count, because an
-object of 1 MB has room for 20,000 roles."""
+"""The largest number of units without any object that get a finding each.
+
+The rest is one unit with a count, because an object of 1 MB can have 20,000 roles.
+"""
 
 
 @dataclass(slots=True)
@@ -46,12 +48,12 @@ class _Share:
 
     jobs: list[Owner] = field(default_factory=list)
     pods: list[Pod] = field(default_factory=list)
-    """Also those that no Job of the unit has made."""
+    """Including pods that no Job of the unit has made."""
     roles: dict[str, Role] = field(default_factory=dict)
     missing: list[tuple[str, Role]] = field(default_factory=list)
     """Child Jobs that do not exist, each with its role."""
     own: int = 0
-    """Pods that the owner makes itself for these roles."""
+    """The number of pods that the owner makes itself for these roles."""
 
 
 def units_of(gang: Gang) -> tuple[Unit, ...]:
@@ -104,9 +106,9 @@ class _Division:
         self._assign_pods()
         if self._gang.owner.meta.ref.kind in (POD_GROUP, COMPOSITE, WORKLOAD):
             for name in self._groups.keys() - self._loose:
-                self._in_group.setdefault(name, _Share())  # also without pods
+                self._in_group.setdefault(name, _Share())  # even without pods
         groups = {name: self._in_group[name] for name in sorted(self._in_group, key=natural)}
-        # A role without pods is no unit, unless it is the only one.
+        # A role without pods is not a unit, unless it is the only one.
         roles = {
             name: share
             for name, share in self._in_role.items()
@@ -141,8 +143,12 @@ class _Division:
     def _group_of_job(self, job: Owner) -> str:
         """Return the group that a Job's pods are in or will be in, or empty.
 
-        Existing pods name it. Without pods it is the group of the Job's template, the one that the Job controller
-        made for it, the one of the template that its owner names, or the owner's only group.
+        Existing pods name it. Without pods it is the first of these:
+
+        - the group of the Job's template
+        - the group that the Job controller made for it
+        - the group of the template that its owner names
+        - the owner's only group
         """
         pods = self._pods_of[job.meta.ref.uid]
         if pods:
@@ -163,7 +169,7 @@ class _Division:
     def _group_of_role(self, role: Role, jobs: list[Owner]) -> str:
         """Return the group that the missing Jobs of a role will be in, or empty.
 
-        It is the group of the role's template, or the one that all its Jobs share. A group that a Job made is for
+        It is the group of the role's template, or the one that all its Jobs share. A group made by a Job is for
         that Job only.
         """
         if role.group_name:
@@ -322,7 +328,7 @@ class _Division:
 def _limited(
     shares: Mapping[str, _Share], groups: Container[str] = ()
 ) -> Iterator[tuple[str, _Share]]:
-    """Yield the shares of units by name, and those without any object beyond `MAX_EMPTY_UNITS` as one.
+    """Yield the shares of units by name. Those without any object beyond `MAX_EMPTY_UNITS` are one share.
 
     `groups` has the names of existing groups.
     """
@@ -348,7 +354,7 @@ def _maker(group: Group) -> Controller | None:
 
 
 def _unique(units: Iterable[Unit]) -> list[Unit]:
-    """Return the units, with the group's name or a number in place of a repeated name."""
+    """Return the units with unique names: a repeated name is replaced by the group's name or gets a number."""
     taken: dict[str, Unit] = {}
     for unit in units:
         name, noun, number = unit.name, unit.noun, 2

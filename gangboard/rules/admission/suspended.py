@@ -1,5 +1,4 @@
-"""`suspended`: the owner is suspended outside of a queue, or the object that makes its Jobs, or all its unfinished
-child Jobs.
+"""`suspended`: the owner, the maker of its Jobs, or each of its unfinished Jobs is suspended outside of a queue.
 
 The sentence says who suspended the owner, when and why, or who holds the child Jobs. A deliberate suspension
 has no next step. If only an object below the owner is suspended, the page has no button to resume it, so the
@@ -40,7 +39,7 @@ from gangboard.plugins.rule import GangRule
 
 
 def find(gang: Gang) -> Finding | None:
-    """Return a finding if nothing of the gang should run and no queue holds it."""
+    """Return a finding if the whole gang is suspended and no queue holds it."""
     owner = gang.owner
     if owner.finish is not None:
         return None

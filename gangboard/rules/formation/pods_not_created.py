@@ -135,11 +135,10 @@ def _remarks(unit: Unit) -> str:
 
 
 def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
-    """Return the step for whoever must create the pods, or nothing if there is another explanation than a stopped
-    controller.
+    """Return who must create the pods, or nothing if a stopped controller is not the likely cause.
 
-    Other explanations are old pods that must end first (`podReplacementPolicy`), and a manager (`managedBy`)
-    that creates pods by its own rules. Without readable events a refusal would not be seen.
+    Other causes are old pods that must end first (`podReplacementPolicy`), and a manager (`managedBy`) that
+    creates pods by its own rules. Without readable events a refusal would not be seen.
     """
     if is_bare_group(unit):
         if unit.group is None or unit.group.meta.controller is not None:

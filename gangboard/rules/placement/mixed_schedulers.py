@@ -77,8 +77,10 @@ def _members(unit: Unit) -> list[Pod]:
 
 
 def _is_refused(unit: Unit, members: Sequence[Pod], errors: tuple[SchedulerMessage, ...]) -> bool:
-    """Return whether the names keep members waiting: always in a gang, in a basic group if the scheduler compares
-    them."""
+    """Return whether the different names keep members waiting.
+
+    In a gang they always do, in a basic group only if the scheduler compares them.
+    """
     if unit.quorum is not None or errors:
         return True
     minor = unit.gang.cluster.kubernetes

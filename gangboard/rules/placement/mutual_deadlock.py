@@ -48,8 +48,10 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _advice(own: RunningGang, rival: RunningGang) -> tuple[AdvisedStep, ...]:
-    """Return which of the two gangs to suspend. A gang that cannot be suspended, or has a higher priority, is left
-    out."""
+    """Return which of the two gangs to suspend.
+
+    A gang that cannot be suspended, or has a higher priority than the other, is left out.
+    """
     rival_name, own_name = _name(rival.ref), _name(own.ref)
     if _can_yield_to(rival, own) and _can_yield_to(own, rival):
         text = (

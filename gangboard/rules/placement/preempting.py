@@ -92,8 +92,10 @@ def _quoted(
 
 
 def _victim_count(ongoing: list[SchedulerMessage]) -> int:
-    """Return the number of victims in these texts: the largest of a group, else the sum over pods; 0 without a
-    number."""
+    """Return the number of victims in these texts, or 0 if they have none.
+
+    The largest number of a group counts, else the sum over the pods.
+    """
     numbers = {
         message.source: int(match[1])
         for message in ongoing
