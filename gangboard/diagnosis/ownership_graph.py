@@ -12,8 +12,9 @@ All results follow from the links of the currently known objects. They do not de
 - **Middle object.** An object between an owner and its pods is never a gang. Without its owner it counts as
   unknown.
 - **Occupant.** A pod of a ReplicaSet, a StatefulSet or a similar controller is in a gang only in three cases.
-  A label names an owner of another kind, a group keeps the pod together with others, or a queue admits it. The StatefulSet or Deployment, if known, is then the root of the gang. Without such a group or queue it is
-  not a gang.
+  A label names an owner of another kind, a group keeps the pod together with others, or a queue admits it. The
+  StatefulSet or Deployment, if known, is then the root of the gang. Without such a group or queue it is not a
+  gang.
 - **PodGroup and CompositePodGroup.** The gang is the first of these that exists:
   1. that of its owner, of a group that owns it, of its Workload, or the same of its parent
   2. those of the owners whose templates name it

@@ -35,7 +35,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, *classes: type[OwnerKind]) -> None:
     for class_ in classes:
         class_.__module__ = module.__name__
         setattr(module, class_.__name__, class_)
-    found = [*discovery.entries(gangboard.owners), (module,)]
+    found = [*discovery.member_modules(gangboard.owners), (module,)]
     monkeypatch.setattr(discovery, "entries", lambda _package: found)
 
 
