@@ -1,7 +1,8 @@
-"""`native`: `spec.suspend` of one Job, which the controller above leaves alone.
+"""`native`: `spec.suspend` of one Job, which the controller above does not revert.
 
-The owner must ask for that (`Owner.independent_claim`), and this build of the controller must have been seen to do
-it. The whole owner is then also suspended Job by Job, because its own field must stay unset (jobset#1202).
+The owner must request that (`Owner.independent_claim`), and gangboard must have seen that this build of the
+controller does it. The whole owner is then also suspended Job by Job, because its own field must stay unset
+(jobset#1202).
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from gangboard.policy.decision import (
 from gangboard.policy.phrases import gang_resumed, gang_stopped, job_resumed, pods_of_job
 from gangboard.policy.requests import resume_job, suspend_job
 
-_SHORT_BUILD = 12
-"""Characters of a build in the list of levers."""
+_BUILD_LENGTH = 12
+"""The number of characters of a build in the list of levers."""
 
 
 class Native(Lever):
@@ -45,7 +46,7 @@ class Native(Lever):
     def decide(self, gang: Gang, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
         """Return a patch of the Job, or of each Job if the subject is the owner."""
         if subject is gang.owner:
-            return _one_by_one(gang, desired)
+            return _decide_job_by_job(gang, desired)
         if desired.verb is Verb.SUSPEND:
             return _suspend(gang, subject, desired)
         return _resume(
@@ -53,22 +54,22 @@ class Native(Lever):
         )
 
     def readiness(self, levers: ClusterLevers, kinds: str, closed_reason: str) -> LeverState:
-        """Return a claim, until this build was seen to honour it."""
-        build = f"this build of {kinds} ({levers.build[:_SHORT_BUILD]})" if levers.build else kinds
-        seen = "was seen" if levers.native_honoured else "was not seen"
-        text = f"For {kinds}s that ask for Independent: {build} {seen} to honour it."
+        """Return UNPROVED until this build was seen to honour the request."""
+        build = f"this build of {kinds} ({levers.build[:_BUILD_LENGTH]})" if levers.build else kinds
+        observation = "was seen" if levers.native_honoured else "was not seen"
+        text = f"For {kinds}s that ask for Independent: {build} {observation} to honour it."
         if not levers.native_honoured:
             return LeverState(Readiness.UNPROVED, text)
         return LeverState.ready(text, closed_reason)
 
     def why_not(self, gang: Gang, subject: Owner, levers: ClusterLevers) -> PlanRefusal | None:
-        """Refuse an owner that does not ask for independent Jobs, or whose controller does not honour that."""
+        """Refuse an owner that does not request independent Jobs, or whose controller does not honour that."""
         if not gang.owner.independent_claim:
             return PlanRefusal(f"{gang.name} would resume it")
         return None if levers.native_honoured else PlanRefusal(_not_honoured(gang, levers))
 
     def fallback_warnings(self, gang: Gang, levers: ClusterLevers) -> tuple[str, ...]:
-        """Warn that the controller was not seen to honour what the owner asks for."""
+        """Warn that the controller was not seen to honour the owner's request."""
         if not gang.owner.independent_claim or levers.native_honoured:
             return ()
         return (f"{_not_honoured(gang, levers)}.",)
@@ -101,7 +102,7 @@ def _suspend(gang: Gang, job: Owner, desired: DesiredAction) -> Decision | PlanR
 def _resume(gang: Gang, job: Owner, desired: DesiredAction, *, is_proved: bool) -> Decision:
     """Return the resume of a Job without a known Hold.
 
-    A dry run comes first if `is_proved`: an unknown Hold may turn the resume back.
+    With `is_proved` a dry run comes first, because an unknown Hold may reject the resume.
     """
 
     def make() -> tuple[Step, ...]:
@@ -117,7 +118,7 @@ def _resume(gang: Gang, job: Owner, desired: DesiredAction, *, is_proved: bool) 
     )
 
 
-def _one_by_one(gang: Gang, desired: DesiredAction) -> Decision | PlanRefusal:
+def _decide_job_by_job(gang: Gang, desired: DesiredAction) -> Decision | PlanRefusal:
     """Return a patch of each Job that is not in the desired state yet."""
     suspend = desired.verb is Verb.SUSPEND
     changed = tuple(
@@ -141,7 +142,7 @@ def _one_by_one(gang: Gang, desired: DesiredAction) -> Decision | PlanRefusal:
         before=dict.fromkeys(fields, yaml_value(not suspend)),
         after=dict.fromkeys(fields, yaml_value(suspend)),
         watch_seconds=watch_seconds(max(job.grace_seconds for job in changed)),
-        reactions=_whole_reactions(gang, suspend=suspend),
+        reactions=_gang_reactions(gang, suspend=suspend),
     )
 
 
@@ -150,7 +151,7 @@ def _patches(gang: Gang, jobs: tuple[Owner, ...], desired: DesiredAction) -> tup
     return tuple(suspend_job(gang, job, desired.action, suspend=suspend) for job in jobs)
 
 
-def _whole_reactions(gang: Gang, *, suspend: bool) -> tuple[str, ...]:
+def _gang_reactions(gang: Gang, *, suspend: bool) -> tuple[str, ...]:
     if not suspend:
         return (gang_resumed(gang), "Its Jobs are resumed one by one.")
     return (

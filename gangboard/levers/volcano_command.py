@@ -1,8 +1,9 @@
-"""`volcano_command`: a Command by which Volcano aborts a Job of its own, or resumes it.
+"""`volcano_command`: a Command that makes Volcano abort or resume one of its Jobs.
 
-`vcctl job suspend` and `resume` send the same Command (pkg/cli/util of v1.14.1) under another name. The controller
-deletes the Command and then acts; `status.state.phase` of the Job confirms it. A Command to abort is lost while the
-Job restarts. Each resume counts as a retry, and at `maxRetry` the Job fails for good (pkg/controllers/job/state).
+`vcctl job suspend` and `resume` send the same Command (pkg/cli/util of v1.14.1) under another name. The
+controller deletes the Command and then acts. `status.state.phase` of the Job confirms it. A Command to abort is
+lost while the Job restarts. Each resume counts as a retry, and at `maxRetry` the Job fails permanently
+(pkg/controllers/job/state).
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from gangboard.policy.phrases import gang_resumed, gang_stopped
 from gangboard.policy.requests import json_text, object_path
 
 PHASE, RETRIES, MAX_RETRIES = "phase", "retries", "maxRetry"
-"""Names in `Owner.detail` of a Job: `status.state.phase`, `status.retryCount` and `spec.maxRetry`."""
+"""Keys in `Owner.detail` of a Job: `status.state.phase`, `status.retryCount` and `spec.maxRetry`."""
 
 _GROUP, _VERSION, _PLURAL = "bus.volcano.sh", "v1alpha1", "commands"
 _ABORT, _RESUME = "AbortJob", "ResumeJob"
 _JOBS = "batch.volcano.sh"
-_LONGEST_NAME = 253
+_MAX_NAME_LENGTH = 253
 
 
 class VolcanoCommand(Lever):
@@ -53,7 +54,7 @@ class VolcanoCommand(Lever):
             return nothing_to_do(
                 f"{gang.name} is {'suspended already' if stops else 'not suspended'}"
             )
-        refused = _restarting(gang, subject) if stops else _out_of_retries(gang, subject)
+        refused = _refuse_restarting(gang, subject) if stops else _refuse_last_retry(gang, subject)
         if refused is not None:
             return refused
         return Decision(
@@ -80,7 +81,7 @@ class VolcanoCommand(Lever):
         return phase in ("Pending", "Running", "Completing", "Completed")
 
     def created_resource(self, parents: Sequence[tuple[str, str]]) -> CreatedResource:
-        """Return the conditions for Commands of gangboard."""
+        """Return the resource Command, with conditions for Commands of gangboard."""
         target = "object.target"
         rules = (
             AdmissionRule(
@@ -100,7 +101,7 @@ class VolcanoCommand(Lever):
         return CreatedResource(_GROUP, _PLURAL, "Command", ("create", "get"), rules)
 
 
-def _restarting(gang: Gang, owner: Owner) -> PlanRefusal | None:
+def _refuse_restarting(gang: Gang, owner: Owner) -> PlanRefusal | None:
     if owner.detail[PHASE] not in ("Restarting", "Completing", "Terminating"):
         return None
     phase = owner.detail[PHASE].lower()
@@ -110,13 +111,13 @@ def _restarting(gang: Gang, owner: Owner) -> PlanRefusal | None:
     )
 
 
-def _left(owner: Owner) -> int:
-    """Return how many retries are left after one more."""
+def _remaining_retries(owner: Owner) -> int:
+    """Return the number of retries that remain after one more."""
     return int(owner.detail[MAX_RETRIES]) - int(owner.detail[RETRIES]) - 1
 
 
-def _out_of_retries(gang: Gang, owner: Owner) -> PlanRefusal | None:
-    if _left(owner) > 0:
+def _refuse_last_retry(gang: Gang, owner: Owner) -> PlanRefusal | None:
+    if _remaining_retries(owner) > 0:
         return None
     return PlanRefusal(
         f"A resume would end {gang.name}: it counts as a retry, {owner.detail[RETRIES]} of "
@@ -126,21 +127,23 @@ def _out_of_retries(gang: Gang, owner: Owner) -> PlanRefusal | None:
 
 
 def _warnings(owner: Owner, *, stops: bool) -> tuple[str, ...]:
-    left = _left(owner)
-    if left <= 0:
+    remaining = _remaining_retries(owner)
+    if remaining <= 0:
         return (
             "It could not be resumed after that: a resume counts as a retry, and its last one would "
             "end it (maxRetry).",
         )
     if stops:
         return ()
-    return (f"A resume counts as a retry: {left} {'is' if left == 1 else 'are'} left after it.",)
+    return (
+        f"A resume counts as a retry: {remaining} {'is' if remaining == 1 else 'are'} left after it.",
+    )
 
 
 def _command(owner: Owner, desired: DesiredAction, action: str) -> Step:
     ref = owner.meta.ref
     suffix = f"-{desired.action}"
-    name = f"{ref.name[: _LONGEST_NAME - len(suffix)]}{suffix}".lower()
+    name = f"{ref.name[: _MAX_NAME_LENGTH - len(suffix)]}{suffix}".lower()
     target = {
         "apiVersion": f"{ref.group}/{owner.meta.api_version}",
         "kind": ref.kind,

@@ -36,10 +36,10 @@ def decide(gang: Gang, job: Owner, desired: DesiredAction) -> LeverDecision | Pl
 
 
 def _decide_suspend(gang: Gang, job: Owner, desired: DesiredAction) -> LeverDecision | PlanRefusal:
-    """Return how a Job is suspended: by the best lever that works in its cluster."""
+    """Return the suspend of a Job by the best lever that works in its cluster, or a refusal."""
     refused = (
         refusals.job_out_of_reach(gang, job)
-        or _stopped_already(gang, job)
+        or _already_stopped(gang, job)
         or generation_unknown(job.meta)
     )
     if refused is not None:
@@ -61,7 +61,7 @@ def _decide_suspend(gang: Gang, job: Owner, desired: DesiredAction) -> LeverDeci
     return LeverDecision(lever, _completed(gang, job, kind, lever, desired, decision, remarks))
 
 
-def _stopped_already(gang: Gang, job: Owner) -> PlanRefusal | None:
+def _already_stopped(gang: Gang, job: Owner) -> PlanRefusal | None:
     for lever in registry.levers():
         how = lever.describe_stop(gang, job)
         if how:
@@ -86,8 +86,8 @@ def _choose(
         reasons.append(missing)
         remarks += lever.fallback_warnings(gang, desired.levers)
     instead = f"suspend the whole {gang.name} instead" if _can_stop_all(gang) else ""
-    begin = f"{label(job.meta.ref)} cannot be suspended here"
-    return refusals.all_of(begin, reasons, instead), ()
+    beginning = f"{label(job.meta.ref)} cannot be suspended here"
+    return refusals.all_of(beginning, reasons, instead), ()
 
 
 def _can_stop_all(gang: Gang) -> bool:
@@ -106,7 +106,7 @@ def _completed(
     decision: Decision,
     remarks: tuple[str, ...],
 ) -> Decision:
-    """Return the decision of a lever with the reactions and warnings of kind and queue."""
+    """Return the decision of a lever, with the reactions and warnings of kind and queue."""
     chosen = desired.chosen
     warnings = [*remarks, *decision.warnings]
     if lever.is_bare and lever.why_not(gang, job, desired.levers) is not None:
@@ -114,7 +114,7 @@ def _completed(
     if not chosen:
         warnings += job_consequences.set_warnings(gang, (job,), lever)
     warnings += kind.conduct.warnings(gang, job, lever, chosen)
-    warnings += _of_queue(gang, job, lever)
+    warnings += _queue_warnings(gang, job, lever)
     return replace(
         decision,
         reactions=(*decision.reactions, *_reactions(gang, job, kind, lever, chosen)),
@@ -133,10 +133,10 @@ def _reactions(
         yield from system.job_reactions(gang)
 
 
-def _of_queue(gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
+def _queue_warnings(gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
     system = queue_system(gang)
-    concerned = gang.queue.is_managed or job.meta.ref.uid in gang.queued_jobs
-    if not concerned or system is None:
+    is_queued = gang.queue.is_managed or job.meta.ref.uid in gang.queued_jobs
+    if not is_queued or system is None:
         return ()
     return system.job_warnings(gang, job, lever)
 
@@ -145,15 +145,15 @@ def _of_queue(gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
 
 
 def _decide_resume(gang: Gang, job: Owner, desired: DesiredAction) -> LeverDecision | PlanRefusal:
-    """Return how a Job is resumed: by undoing its Hold, its pause or a bare suspend."""
+    """Return the resume of a Job, which undoes its Hold, its pause or a plain suspend, or a refusal."""
     name = label(job.meta.ref)
     if desired.until is not None:
         return refusals.until_misplaced(desired.verb, name)
     blocked = refusals.job_out_of_reach(gang, job)
     undoing = [lever for lever in registry.levers() if lever.has_undoable_change(gang, job)]
-    free = next((lever for lever in undoing if lever.can_always_resume), None)
-    if free is not None:
-        return _undo(free, gang, job, replace(desired, blocked=blocked))
+    independent = next((lever for lever in undoing if lever.can_always_resume), None)
+    if independent is not None:
+        return _undo(independent, gang, job, replace(desired, blocked=blocked))
     refused = blocked or generation_unknown(job.meta)
     if refused is not None:
         return refused
@@ -175,5 +175,5 @@ def _undo(
     decision = lever.decide(gang, job, desired)
     if isinstance(decision, PlanRefusal):
         return decision
-    more = job_consequences.resume_warnings(gang, job) if decision.resumes else ()
-    return LeverDecision(lever, replace(decision, warnings=(*decision.warnings, *more)))
+    warnings = job_consequences.resume_warnings(gang, job) if decision.resumes else ()
+    return LeverDecision(lever, replace(decision, warnings=(*decision.warnings, *warnings)))

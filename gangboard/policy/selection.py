@@ -25,7 +25,7 @@ class Selection:
     sentences: tuple[str, ...]
     """Consequences of the whole set, the gravest first."""
     owner_plan: Plan | None
-    """A plan to suspend their owner instead, if no other Job of it would run and it is possible."""
+    """A plan to suspend their owner instead, if that is possible and no other Job of it would run."""
 
 
 def evaluate_selection(
@@ -37,8 +37,8 @@ def evaluate_selection(
 ) -> Selection | None:
     """Return the consequences for the chosen uids of a gang.
 
-    None for a resume, for a choice with the owner itself, and if no chosen Job can be stopped. A forced suspend first
-    gets the warning that it likely does not last.
+    Returns None for a resume, for a selection that contains the owner, and if no chosen Job can be stopped. A
+    forced suspend starts with the warning that it likely does not last.
     """
     owner = gang.owner.meta.ref.uid
     if verb is not Verb.SUSPEND or owner in chosen:
@@ -58,9 +58,9 @@ def evaluate_selection(
         is_forced = sentences and levers.forced and kind.conduct.manager
         if is_forced and not job_by_job_levers(gang, levers):
             sentences = (job_consequences.while_it_lasts(gang, kind.conduct), *sentences)
-    whole = None
+    owner_plan = None
     if job_consequences.stops_all(gang, jobs, lever):
         plan = plans[owner]
-        # Suspending the owner Job by Job is no better.
-        whole = plan if plan.allowed and plan.lever != lever.key else None
-    return Selection(jobs, sentences, whole)
+        # A suspend of the owner Job by Job has no advantage.
+        owner_plan = plan if plan.allowed and plan.lever != lever.key else None
+    return Selection(jobs, sentences, owner_plan)

@@ -1,7 +1,7 @@
-"""`hold`: one Job, kept suspended by a Hold whatever its controller does.
+"""`hold`: one Job, kept suspended by a Hold even if its controller resumes it.
 
-The admission policy of the Hold (`domain.hold_manifest`) turns every resume of the Job back, so the Job stays
-suspended when its owner restarts. A dry run proves that before anything is suspended.
+The admission policy of the Hold (`domain.hold_manifest`) rejects every resume of the Job, so the Job stays
+suspended when its owner restarts. A dry run proves that before the Job is suspended.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ from gangboard.policy.decision import (
 from gangboard.policy.phrases import job_resumed, moment, pods_of_job, wait_of
 from gangboard.policy.requests import prove, resume_job, suspend_job
 
-_LOWERED = ("The ", "A ", "An ", "No ", "It ", "Its ", "This ")
+_LOWERED_WORDS = ("The ", "A ", "An ", "No ", "It ", "Its ", "This ")
+"""First words that get a small letter inside a sentence."""
 
 
 class HoldLever(Lever):
@@ -70,7 +71,7 @@ class HoldLever(Lever):
     def readiness(self, levers: ClusterLevers, kinds: str, closed_reason: str) -> LeverState:
         """Return whether the Hold is installed, and its last proof."""
         text = sentence(levers.hold_sentence[:1].upper() + levers.hold_sentence[1:])
-        readiness, text, usable = _state(levers, text)
+        readiness, text, usable = _readiness(levers, text)
         return LeverState(
             readiness,
             text,
@@ -82,7 +83,7 @@ class HoldLever(Lever):
     def unavailable(self, levers: ClusterLevers) -> PlanRefusal | None:
         """Refuse a cluster whose Hold is known to be missing or changed. Elsewhere the dry run decides."""
         needs = roles_command(levers.cluster, levers.context)
-        text = _half(levers.hold_sentence)
+        text = _clause(levers.hold_sentence)
         if levers.hold is PolicyState.MISSING:
             return PlanRefusal(text or "the Hold is not installed here", needs)
         if levers.hold is PolicyState.CHANGED:
@@ -91,7 +92,7 @@ class HoldLever(Lever):
         return None
 
     def describe_stop(self, gang: Gang, job: Owner) -> str:
-        """Return the Hold that keeps the Job suspended."""
+        """Return the Hold that keeps the Job suspended, or empty."""
         holds = gang.holds_on(job)
         if not (job.suspended and holds):
             return ""
@@ -103,13 +104,13 @@ class HoldLever(Lever):
         return bool(gang.holds_on(job))
 
     def created_resource(self, parents: Sequence[tuple[str, str]]) -> CreatedResource:
-        """Return the conditions for Holds of gangboard."""
+        """Return the resource Hold, with conditions for Holds of gangboard."""
         return created_holds(parents)
 
 
 def _suspend(gang: Gang, job: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
     """Create a Hold unless the Job has one, prove it and suspend the Job."""
-    refused = _end_impossible(gang, job, desired)
+    refused = _refuse_end(gang, job, desired)
     if refused is not None:
         return refused
     holds = gang.holds_on(job)
@@ -133,7 +134,7 @@ def _suspend(gang: Gang, job: Owner, desired: DesiredAction) -> Decision | PlanR
     )
 
 
-def _end_impossible(gang: Gang, job: Owner, desired: DesiredAction) -> PlanRefusal | None:
+def _refuse_end(gang: Gang, job: Owner, desired: DesiredAction) -> PlanRefusal | None:
     until = desired.until
     if until is None:
         return None
@@ -156,47 +157,52 @@ def _hold_steps(gang: Gang, job: Owner, desired: DesiredAction, create: bool) ->
 
 
 def _resume(gang: Gang, job: Owner, desired: DesiredAction) -> Decision:
-    """Remove the Holds, and resume the Job if no other Hold is left and the Job may run."""
+    """Remove the Holds. Resume the Job if no other Hold remains and the Job may run."""
     holds, blocked = gang.holds_on(job), desired.blocked or generation_unknown(job.meta)
-    staying = tuple(hold for hold in holds if desired.ended_hold not in ("", hold.meta.ref.uid))
-    going = tuple(hold for hold in holds if hold not in staying)
+    remaining = tuple(hold for hold in holds if desired.ended_hold not in ("", hold.meta.ref.uid))
+    removed = tuple(hold for hold in holds if hold not in remaining)
     waits = blocked is not None or wait_of(gang, job) is not None
-    only = bool(staying) or waits or not job.suspended
+    is_release_only = bool(remaining) or waits or not job.suspended
     suspend = yaml_value(job.suspended)
     return Decision(
-        partial(_release_steps, gang, job, desired, going, only),
+        partial(_release_steps, gang, job, desired, removed, is_release_only),
         before={"spec.suspend": suspend, "Hold": names_of(holds)},
-        after={"spec.suspend": suspend if only else "false", "Hold": names_of(staying)},
+        after={
+            "spec.suspend": suspend if is_release_only else "false",
+            "Hold": names_of(remaining),
+        },
         watch_seconds=PROVED_SECONDS,
         reactions=(
-            *removal_sentences(going),
+            *removal_sentences(removed),
             *(
-                release_reactions(gang, job, staying, blocked.why if blocked else "")
-                if only
+                release_reactions(gang, job, remaining, blocked.why if blocked else "")
+                if is_release_only
                 else job_resumed(gang, job)
             ),
         ),
-        warnings=other_holder_warnings(going, desired.by),
-        resumes=not only,
-        label="Release" if only else "",
-        meaning=meaning_of_release(gang, job, staying, blocked=blocked is not None) if only else "",
+        warnings=other_holder_warnings(removed, desired.by),
+        resumes=not is_release_only,
+        label="Release" if is_release_only else "",
+        meaning=meaning_of_release(gang, job, remaining, blocked=blocked is not None)
+        if is_release_only
+        else "",
     )
 
 
 def _release_steps(
-    gang: Gang, job: Owner, desired: DesiredAction, holds: tuple[Hold, ...], only: bool
+    gang: Gang, job: Owner, desired: DesiredAction, holds: tuple[Hold, ...], is_release_only: bool
 ) -> tuple[Step, ...]:
     removed = tuple(delete_hold(gang, hold) for hold in holds)
-    return removed if only else removed + resume_job(gang, job, desired.action)
+    return removed if is_release_only else removed + resume_job(gang, job, desired.action)
 
 
-def _half(text: str) -> str:
+def _clause(text: str) -> str:
     """Return a sentence as a part of another one: with a small first letter, unless it begins with a name."""
     bare = text.strip().rstrip(".")
-    return bare[:1].lower() + bare[1:] if bare.startswith(_LOWERED) else bare
+    return bare[:1].lower() + bare[1:] if bare.startswith(_LOWERED_WORDS) else bare
 
 
-def _state(levers: ClusterLevers, text: str) -> tuple[Readiness, str, bool]:
+def _readiness(levers: ClusterLevers, text: str) -> tuple[Readiness, str, bool]:
     if levers.hold in (PolicyState.MISSING, PolicyState.CHANGED):
         return Readiness.MISSING, text, False
     if levers.hold_refuted_at is not None:

@@ -14,7 +14,7 @@ from gangboard.policy.phrases import moment, wait_of, wait_of_gang
 
 
 def existing_hold_sentences(holds: Sequence[Hold]) -> tuple[str, ...]:
-    """Name the Hold that exists already and is then used."""
+    """Name the Holds that exist already and are used."""
     return tuple(
         f"Hold {hold.meta.ref.name} exists already"
         f"{f', made by {hold.by}' if hold.by else ''}"
@@ -44,7 +44,7 @@ def end_sentences(desired: DesiredAction) -> tuple[str, ...]:
 
 
 def cluster_warnings(levers: ClusterLevers) -> tuple[str, ...]:
-    """Warn of doubts about the Hold in this cluster before its test."""
+    """Warn about doubts about the Hold in this cluster before its test."""
     warnings = []
     refuted, proved = levers.hold_refuted_at, levers.hold_proved_at
     if refuted is not None and (proved is None or refuted > proved):
@@ -65,7 +65,7 @@ def names_of(holds: Iterable[Hold]) -> str:
 
 
 def release_reactions(
-    gang: Gang, job: Owner, staying: Sequence[Hold], blocked: str
+    gang: Gang, job: Owner, remaining: Sequence[Hold], blocked: str
 ) -> tuple[str, ...]:
     """Explain why the Job does not run after the removal of the Hold."""
     name = label(job.meta.ref)
@@ -73,8 +73,10 @@ def release_reactions(
         return ("Only the Hold is removed.", blocked)
     if not job.suspended:
         return (f"Only the Hold is removed: {name} is not suspended.",)
-    if staying:
-        return (f"Only its Hold is removed: {_staying(staying)}, so {name} stays suspended.",)
+    if remaining:
+        return (
+            f"Only its Hold is removed: {_remaining_text(remaining)}, so {name} stays suspended.",
+        )
     wait = wait_of(gang, job)
     if wait is None:
         return ("Only the Hold is removed.",)
@@ -86,24 +88,24 @@ def meaning_of_hold(gang: Gang, job: Owner) -> str:
     text = f"Keep this {job.meta.ref.kind} suspended"
     if wait_of(gang, job) is None:
         return f"{text}."
-    return f"{text} when {_start_of(gang)}."
+    return f"{text} when {_start_event(gang)}."
 
 
-def meaning_of_release(gang: Gang, job: Owner, staying: Sequence[Hold], *, blocked: bool) -> str:
+def meaning_of_release(gang: Gang, job: Owner, remaining: Sequence[Hold], *, blocked: bool) -> str:
     """Explain the removal of a Hold that does not resume the Job."""
     kind = job.meta.ref.kind
     if blocked:
         return f"Remove the Hold; the {kind} is not changed."
     if not job.suspended:
         return f"Remove the Hold; the {kind} is not suspended."
-    if staying:
-        return f"Remove the Hold; {_staying(staying)}."
+    if remaining:
+        return f"Remove the Hold; {_remaining_text(remaining)}."
     if wait_of_gang(gang) is not None:
         return f"Remove the Hold; the {kind} resumes with its {gang.owner.meta.ref.kind}."
-    return f"Remove the Hold; the {kind} starts when {_start_of(gang)}."
+    return f"Remove the Hold; the {kind} starts when {_start_event(gang)}."
 
 
-def _start_of(gang: Gang) -> str:
+def _start_event(gang: Gang) -> str:
     """Return what starts a waiting Job: its owner, or the queue that manages the Job."""
     if wait_of_gang(gang) is not None:
         return f"the {gang.owner.meta.ref.kind} resumes"
@@ -115,7 +117,7 @@ def removal_sentences(holds: Sequence[Hold]) -> tuple[str, ...]:
     return (f"Holds {names_of(holds)} are removed.",) if len(holds) > 1 else ()
 
 
-def _staying(holds: Sequence[Hold]) -> str:
+def _remaining_text(holds: Sequence[Hold]) -> str:
     """Return `Hold a of ada stays`, or `Holds a, b stay`."""
     if len(holds) > 1:
         return f"Holds {names_of(holds)} stay"
@@ -124,7 +126,7 @@ def _staying(holds: Sequence[Hold]) -> str:
 
 
 def other_holder_warnings(holds: Iterable[Hold], by: str) -> tuple[str, ...]:
-    """Name the people whose Hold somebody else removes."""
+    """Name the users whose Hold another user removes."""
     return tuple(
         f"Hold {hold.meta.ref.name} was made by {hold.by}"
         + (f": “{shorten(hold.reason)}”" if hold.reason else ".")
