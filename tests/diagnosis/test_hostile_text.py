@@ -37,7 +37,7 @@ from tests.diagnosis.captured import models
 from tests.domain_objects import NOW, a_group, a_job, a_pod, ago
 from tests.gangs import assemble
 from tests.random_sets import sized
-from tests.rules.evaluation import found, unit_of
+from tests.rules.evaluation import require_finding, unit_of
 
 COMMANDS = ("x: kubectl delete namespace prod #", "x; kubectl delete namespace prod #")
 _STOLEN = "delete namespace prod"
@@ -143,7 +143,7 @@ def test_texts_that_a_real_api_server_takes() -> None:
         ("not-attempted", unit_of(job, a_group("ring", quorum=2), *asks_nobody)),
         ("podgroup-missing", unit_of(grouped, *lacks_group)),
     ):
-        (step,) = make_steps_to_take(_shown(found(code, unit)), NamedObjects(), ())
+        (step,) = make_steps_to_take(_shown(require_finding(code, unit)), NamedObjects(), ())
         assert text in step.text
         assert step.command == ""
 

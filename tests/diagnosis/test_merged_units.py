@@ -32,10 +32,10 @@ from tests.domain_objects import (
     pods_of,
     requests,
 )
-from tests.rules.waiting_gangs import big
+from tests.rules.waiting_gangs import cpu_node
 
 SHORT = "0/2 nodes are available: 2 Insufficient cpu."
-HALF_FREE = (big("a", used=4), big("b", used=4))
+HALF_FREE = (cpu_node("a", used=4), cpu_node("b", used=4))
 """Two nodes of 8 CPU with 4 free on each."""
 
 
@@ -105,7 +105,7 @@ def test_advice_is_about_the_whole() -> None:
 
 def test_the_table_of_nodes_counts_them_together_too() -> None:
     """By itself each finds room on the free node; together only one of them does."""
-    verdict = assess(gang(role(), nodes=(big("a"), big("b", used=8))))
+    verdict = assess(gang(role(), nodes=(cpu_node("a"), cpu_node("b", used=8))))
     assert [(row.waiting, row.fits_now) for row in verdict.fit] == [(2, 1)]
     assert verdict.finding.code == "insufficient-resources"
     assert verdict.finding.message.endswith(": only 1 of 2 fits.")
@@ -124,7 +124,7 @@ def test_one_job_that_waits_is_told_of_by_its_name() -> None:
 
 def test_different_shapes_are_worked_out_together() -> None:
     """9 are needed of the 8 that are free, which neither Job alone would tell."""
-    nodes = (big("a"), big("b", used=8))
+    nodes = (cpu_node("a"), cpu_node("b", used=8))
     verdict = assess(gang(role("driver", 1, "3"), role("workers", 1, "6"), nodes=nodes))
     assert verdict.finding.code == "insufficient-resources"
     assert verdict.finding.message.startswith("2 pods of 2 Jobs need 9 CPUs, and 8 are free on ")
@@ -132,7 +132,7 @@ def test_different_shapes_are_worked_out_together() -> None:
 
 def test_different_shapes_can_lack_a_place_and_not_the_amount() -> None:
     """5 and 4 CPU where 8 and 2 are free: 9 of 10, and after one of them the other finds none."""
-    nodes = (big("a"), big("b", used=6))
+    nodes = (cpu_node("a"), cpu_node("b", used=6))
     verdict = assess(gang(role("driver", 1, "5"), role("workers", 1, "4"), nodes=nodes))
     assert verdict.finding.code == "fragmented"
     assert "2 pods of 2 Jobs" in verdict.finding.message
@@ -196,7 +196,7 @@ def have_room(free: Sequence[int], asked: Sequence[int]) -> bool:
 @given(FREE, ASKED)
 def test_the_code_is_that_of_all_pods_tried_in_every_way(free: list[int], asked: list[int]) -> None:
     """Jobs of one pod each, on nodes of 8 CPUs."""
-    nodes = [big(f"n{at}", used=8 - left) for at, left in enumerate(free)]
+    nodes = [cpu_node(f"n{at}", used=8 - left) for at, left in enumerate(free)]
     roles = [role(f"p{at}", 1, str(cpus)) for at, cpus in enumerate(asked)]
     code = assess(gang(*roles, nodes=nodes)).finding.code
     if have_room(free, asked):
@@ -221,7 +221,7 @@ def test_pods_with_a_node_are_not_in_the_sum() -> None:
         replace(late, scheduled=waiting(first)[1].scheduled),
         *waiting(second),
     ]
-    nodes = (big("a", used=5), big("b", used=6))
+    nodes = (cpu_node("a", used=5), cpu_node("b", used=6))
     verdict = assess(gang(role(pods=2, cpu="3"), pods=pods, nodes=nodes))
     assert verdict.finding.code == "partly-placed"
     assert verdict.finding.message.startswith("3 pods of 2 Jobs need 9 CPUs, and 5 are free on ")
@@ -232,7 +232,7 @@ def test_jobs_that_run_hold_room_and_are_counted_as_placed() -> None:
     jobset = a_jobset("run", role(jobs=3))
     first, *others = child_jobs(jobset)
     pods = [*pods_of(first, 1, on="c"), *(pod for job in others for pod in waiting(job))]
-    verdict = assess(gang(role(jobs=3), pods=pods, nodes=(*HALF_FREE, big("c", used=6))))
+    verdict = assess(gang(role(jobs=3), pods=pods, nodes=(*HALF_FREE, cpu_node("c", used=6))))
     assert verdict.finding.code == "partly-placed"
     assert "1 of 3 pods" in verdict.finding.message
     assert (
@@ -303,7 +303,9 @@ def test_a_loss_stays_the_verdict_and_its_reason_is_that_of_all_who_wait() -> No
         job.meta.ref.name: UnitMemory(created_since=ago(300), whole_at=ago(60), whole_count=1)
         for job in lost
     }
-    found = gang(roles, pods=pods, nodes=(*HALF_FREE, big("c", used=8)), memory=memory, now=NOW)
+    found = gang(
+        roles, pods=pods, nodes=(*HALF_FREE, cpu_node("c", used=8)), memory=memory, now=NOW
+    )
     verdict = assess(found)
     assert verdict.finding.code == "lost-members"
     assert "2 pods of 2 Jobs need 12 CPUs, and 8 are free" in verdict.finding.message
@@ -315,7 +317,7 @@ def test_a_loss_stays_the_verdict_and_its_reason_is_that_of_all_who_wait() -> No
 
 def test_a_jobset_is_made_smaller_by_what_fits_of_all_its_jobs() -> None:
     """Three Jobs wait, and two of them fit on the free nodes."""
-    full = (big("a"), big("b"), big("c", used=8))
+    full = (cpu_node("a"), cpu_node("b"), cpu_node("c", used=8))
     verdict = assess(gang(role(jobs=3), nodes=full))
     assert (
         "Lower the replicas of replicatedJobs[cells] of JobSet run from 3 to 2: that many fit now "

@@ -82,7 +82,7 @@ def an_entry(owner: str = "trio", **fields: Any) -> QueueEntry:
     return QueueEntry(meta=meta, **given)
 
 
-def ask(
+def make_plan(
     context: Gang,
     name: str,
     verb: Verb | str,

@@ -24,7 +24,7 @@ from tests.policy.builders import (
     a_child,
     a_context,
     a_trio,
-    ask,
+    make_plan,
     text,
 )
 
@@ -33,7 +33,7 @@ NO_RESTART = "JobSet trio fails ({}) and Job trio-w-1 is deleted."
 
 
 def _said(owner: Owner, levers: ClusterLevers = READY, name: str = "trio-w-1") -> str:
-    found = ask(a_context(owner), name, "suspend", levers)
+    found = make_plan(a_context(owner), name, "suspend", levers)
     assert found.allowed, found.why_not
     return text(found)
 
@@ -130,7 +130,7 @@ SUCCESSES = [
 @pytest.mark.parametrize(("policies", "sentence"), SUCCESSES)
 def test_the_success_policy_and_the_ttl_are_said(policies: Policies, sentence: str) -> None:
     owner = a_jobset("ft", a_role("driver"), a_role("w"), policies=policies)
-    assert sentence in ask(a_context(owner), "ft-w-0", "suspend").reactions
+    assert sentence in make_plan(a_context(owner), "ft-w-0", "suspend").reactions
 
 
 def _chain(*, made: tuple[str, ...], status: str = "Ready", origin: str = "dependsOn") -> Any:
@@ -158,26 +158,30 @@ LATER = (
 @pytest.mark.parametrize("origin", ["dependsOn", "startupPolicy"])
 def test_parts_that_wait_for_it_are_named(origin: str) -> None:
     """A dependency gates the creation of Jobs and their resume, not what runs already."""
-    absent = ask(_chain(made=("driver",), origin=origin), "ft-driver-0", "suspend").warnings
+    absent = make_plan(_chain(made=("driver",), origin=origin), "ft-driver-0", "suspend").warnings
     assert ABSENT in absent
     assert LATER not in absent
-    made = ask(_chain(made=("driver", "workers", "eval"), origin=origin), "ft-driver-0", "suspend")
+    made = make_plan(
+        _chain(made=("driver", "workers", "eval"), origin=origin), "ft-driver-0", "suspend"
+    )
     assert LATER in made.warnings
     assert ABSENT not in made.warnings
 
 
 def test_what_waits_for_running_jobs_does_not_wait_for_the_held_one() -> None:
-    found = ask(_chain(made=("driver", "workers")), "ft-driver-0", "suspend")
+    found = make_plan(_chain(made=("driver", "workers")), "ft-driver-0", "suspend")
     assert "not made" not in text(found)
-    found = ask(_chain(made=("driver", "workers")), "ft-workers-1", "suspend")
+    found = make_plan(_chain(made=("driver", "workers")), "ft-workers-1", "suspend")
     assert "1 Job of eval is not made while it is held: eval depends on workers." in found.warnings
 
 
 def test_a_paused_job_counts_as_ready_and_never_completes() -> None:
     """JobSet counts `0 >= min(0, completions)` pods as ready (jobset-kueue.md §2.5)."""
-    ready = ask(_chain(made=("driver",)), "ft-driver-0", "suspend", PAUSE)
+    ready = make_plan(_chain(made=("driver",)), "ft-driver-0", "suspend", PAUSE)
     assert "not made" not in text(ready)
-    complete = ask(_chain(made=("driver",), status="Complete"), "ft-driver-0", "suspend", PAUSE)
+    complete = make_plan(
+        _chain(made=("driver",), status="Complete"), "ft-driver-0", "suspend", PAUSE
+    )
     assert "3 Jobs of workers and eval are not made while it is paused" in text(complete)
 
 
@@ -194,7 +198,7 @@ def test_the_coordinator_is_warned_of() -> None:
 def test_the_last_running_job_is_warned_of() -> None:
     owner = a_trio()
     stopped = [a_child(owner, name, suspended=True) for name in ("trio-w-0", "trio-w-2")]
-    found = ask(a_context(owner, *stopped), "trio-w-1", "suspend")
+    found = make_plan(a_context(owner, *stopped), "trio-w-1", "suspend")
     assert (
         "It is the last Job of JobSet trio that is not stopped: nothing of it will run, while the "
         "JobSet does not count as suspended."
@@ -204,7 +208,7 @@ def test_the_last_running_job_is_warned_of() -> None:
 
 def test_of_a_single_job_the_whole_is_suspended_instead() -> None:
     owner = a_jobset("one", a_role("w", pods=4), policies=Policies(), max_restarts=2)
-    found = ask(a_context(owner), "one-w-0", "suspend")
+    found = make_plan(a_context(owner), "one-w-0", "suspend")
     assert (
         "It is the only unfinished Job of JobSet one: to stop all of it, suspend the JobSet."
     ) in found.warnings
@@ -225,7 +229,7 @@ def test_a_shared_group_that_can_not_be_full_again(
 ) -> None:
     """Observed on 1.37.0: the replacement of a lost sibling is never scheduled."""
     context = _sharing(a_trio(independent_claim=claim), quorum=6)
-    found = ask(context, "trio-w-1", "suspend", levers)
+    found = make_plan(context, "trio-w-1", "suspend", levers)
     assert (
         "It shares PodGroup ring with 2 other Jobs, whose quorum is 6 pods; 4 would remain. A lost "
         f"sibling can never be replaced while this Job is {state}{later}."
@@ -239,19 +243,19 @@ def _sharing(owner: Owner, quorum: int | None, **group: Any) -> Any:
 
 @pytest.mark.parametrize(("quorum", "group"), [(4, {}), (None, {}), (6, {"policy": Policy.BASIC})])
 def test_a_shared_group_that_stays_full_is_no_matter(quorum: int | None, group: Any) -> None:
-    found = ask(_sharing(a_trio(), quorum, **group), "trio-w-1", "suspend")
+    found = make_plan(_sharing(a_trio(), quorum, **group), "trio-w-1", "suspend")
     assert "PodGroup" not in text(found)
 
 
 def test_finished_siblings_count_for_no_quorum() -> None:
     context = _sharing(a_trio(), quorum=4)
     done = replace(context.jobs[0], finish=succeeded(), succeeded_pods=2)
-    found = ask(replace(context, jobs=(done, *context.jobs[1:])), "trio-w-1", "suspend")
+    found = make_plan(replace(context, jobs=(done, *context.jobs[1:])), "trio-w-1", "suspend")
     assert "with 1 other Job, whose quorum is 4 pods; 2 would remain" in text(found)
 
 
 def test_a_group_that_is_not_known_is_said() -> None:
-    found = ask(replace(_sharing(a_trio(), quorum=6), groups=()), "trio-w-1", "suspend")
+    found = make_plan(replace(_sharing(a_trio(), quorum=6), groups=()), "trio-w-1", "suspend")
     assert "its quorum is not known" in text(found)
 
 
@@ -274,7 +278,7 @@ def test_when_a_forced_suspend_is_undone(in_order: bool, when: str) -> None:
 
 
 def test_the_end_of_a_hold_is_said() -> None:
-    found = ask(a_context(), "trio-w-1", "suspend", until=NOW + timedelta(hours=6))
+    found = make_plan(a_context(), "trio-w-1", "suspend", until=NOW + timedelta(hours=6))
     assert "gangboard removes the Hold and resumes it at 2026-11-21 18:00 UTC." in found.reactions
 
 

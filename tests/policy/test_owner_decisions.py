@@ -23,8 +23,8 @@ from tests.policy.builders import (
     a_standalone,
     a_trio,
     an_entry,
-    ask,
     bodies,
+    make_plan,
     text,
 )
 
@@ -38,7 +38,7 @@ def _queued(owner: Owner | None = None, **entry: Any) -> Gang:
 def test_a_jobset_is_suspended_by_its_own_field() -> None:
     owner = a_trio(generation=9)
     owner = replace(owner, meta=replace(owner.meta, annotated=True))
-    found = ask(a_context(owner), "trio", "suspend")
+    found = make_plan(a_context(owner), "trio", "suspend")
     assert found.lever == "suspend"
     (step,), (operations,) = found.steps, bodies(found)
     assert step.path == "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team-a/jobsets/trio"
@@ -61,7 +61,7 @@ def test_a_jobset_is_suspended_by_its_own_field() -> None:
 def test_a_jobset_is_resumed_by_its_own_field_and_held_jobs_stay() -> None:
     owner = a_trio(suspended=True)
     jobs = [a_child(owner, name, suspended=True) for name in ("trio-w-0", "trio-w-1", "trio-w-2")]
-    found = ask(a_context(owner, *jobs, holds=(a_hold(),)), "trio", "resume")
+    found = make_plan(a_context(owner, *jobs, holds=(a_hold(),)), "trio", "resume")
     (operations,) = bodies(found)
     assert operations[2] == {"op": "test", "path": "/spec/suspend", "value": True}
     assert {"op": "add", "path": "/spec/suspend", "value": False} in operations
@@ -72,7 +72,7 @@ def test_a_jobset_is_resumed_by_its_own_field_and_held_jobs_stay() -> None:
 
 
 def test_a_standalone_job_is_suspended_by_its_own_field() -> None:
-    found = ask(a_standalone(), "train", "suspend")
+    found = make_plan(a_standalone(), "train", "suspend")
     assert found.lever == "suspend"
     assert found.steps[0].path == "/apis/batch/v1/namespaces/team-a/jobs/train"
     assert found.reactions == (
@@ -81,20 +81,20 @@ def test_a_standalone_job_is_suspended_by_its_own_field() -> None:
 
 
 def test_pods_that_nobody_counts_are_not_counted() -> None:
-    found = ask(a_standalone(active_pods=None), "train", "suspend")
+    found = make_plan(a_standalone(active_pods=None), "train", "suspend")
     assert found.reactions[0].startswith("Its pods are deleted,")
-    assert ask(a_standalone(active_pods=0), "train", "suspend").reactions[0] == (
+    assert make_plan(a_standalone(active_pods=0), "train", "suspend").reactions[0] == (
         "It has no pods now."
     )
-    assert ask(a_standalone(active_pods=1, grace_seconds=0), "train", "suspend").reactions[0] == (
-        "Its 1 pod is deleted, at once; unsaved work is lost."
-    )
+    assert make_plan(a_standalone(active_pods=1, grace_seconds=0), "train", "suspend").reactions[
+        0
+    ] == ("Its 1 pod is deleted, at once; unsaved work is lost.")
 
 
 def test_what_is_no_owner_has_no_lever() -> None:
     group = a_group("ring", quorum=4)
     context = a_gang(owner=Owner(meta=group.meta, desired=4), groups=(group,))
-    found = ask(context, "ring", "suspend")
+    found = make_plan(context, "ring", "suspend")
     assert found.why_not == (
         "PodGroup ring cannot be suspended: it has no suspend field, and nothing known owns its pods."
     )
@@ -103,7 +103,7 @@ def test_what_is_no_owner_has_no_lever() -> None:
 @pytest.mark.parametrize("labelled", [True, False])
 def test_kueue_is_asked_where_it_manages_the_owner(labelled: bool) -> None:
     """Kueue undoes a plain suspend in both directions (jobset-kueue.md §3.5)."""
-    found = ask(_queued(a_trio(queue="lq" if labelled else "")), "trio", "suspend")
+    found = make_plan(_queued(a_trio(queue="lq" if labelled else "")), "trio", "suspend")
     assert found.lever == "kueue-active"
     (step,), (operations,) = found.steps, bodies(found)
     assert (step.kind, step.path) == (StepKind.PATCH, WORKLOAD)
@@ -127,7 +127,7 @@ def test_kueue_queues_it_again() -> None:
     context = _queued(
         a_trio(queue="lq", suspended=True), active=False, admitted=False, conditions=(evicted,)
     )
-    found = ask(context, "trio", "resume")
+    found = make_plan(context, "trio", "resume")
     assert bodies(found)[0][-1] == {"op": "add", "path": "/spec/active", "value": True}
     assert found.reactions == (
         "Kueue puts JobSet trio back into queue lq: it may have to wait, and its pods may get "
@@ -141,7 +141,7 @@ def test_a_deactivation_by_kueue_itself_is_said() -> None:
         "Evicted", "True", "DeactivatedDueToRequeuingLimitExceeded", "The workload is deactivated"
     )
     context = _queued(a_trio(queue="lq", suspended=True), active=False, conditions=(evicted,))
-    found = ask(context, "trio", "resume")
+    found = make_plan(context, "trio", "resume")
     assert found.steps == ()
     assert found.why_not.startswith(
         "Kueue deactivated Workload jobset-trio-1a2b3 itself "
@@ -150,7 +150,9 @@ def test_a_deactivation_by_kueue_itself_is_said() -> None:
 
 
 def test_what_waits_in_a_queue_leaves_it() -> None:
-    found = ask(_queued(a_trio(queue="lq", suspended=True), admitted=False), "trio", "suspend")
+    found = make_plan(
+        _queued(a_trio(queue="lq", suspended=True), admitted=False), "trio", "suspend"
+    )
     assert found.reactions == (
         "Kueue takes JobSet trio out of queue lq until it is resumed; it has no pods to lose.",
     )
@@ -161,13 +163,13 @@ def test_every_workload_of_the_owner_is_patched_once() -> None:
     done = an_entry(name="w-done", conditions=(Condition("Finished", "True", "OutOfSync"),))
     entries = (an_entry(name="w-0"), an_entry(name="w-1"), an_entry(name="w-off", active=False))
     context = a_context(a_trio(queue="lq"), entries=(*entries, done))
-    found = ask(context, "trio", "suspend")
+    found = make_plan(context, "trio", "suspend")
     assert [step.subject.name for step in found.steps] == ["w-0", "w-1"]
 
 
 def test_served_versions_of_kueue_are_followed() -> None:
     context = with_cluster(_queued(), api_versions={"workloads.kueue.x-k8s.io": "v1beta1"})
-    assert "/kueue.x-k8s.io/v1beta1/" in ask(context, "trio", "suspend").steps[0].path
+    assert "/kueue.x-k8s.io/v1beta1/" in make_plan(context, "trio", "suspend").steps[0].path
 
 
 def test_independent_jobs_are_suspended_one_by_one() -> None:
@@ -175,33 +177,33 @@ def test_independent_jobs_are_suspended_one_by_one() -> None:
     stopped = a_child(owner, "trio-w-0", suspended=True)
     done = a_child(owner, "trio-w-2", finish=succeeded())
     context = a_context(owner, stopped, done)
-    found = ask(context, "trio", "suspend", NATIVE)
+    found = make_plan(context, "trio", "suspend", NATIVE)
     assert found.lever == "native"
     assert [step.subject.name for step in found.steps] == ["trio-w-1"]
     assert found.before == {"Job trio-w-1 spec.suspend": "false"}
-    resume = ask(context, "trio", "resume", NATIVE)
+    resume = make_plan(context, "trio", "resume", NATIVE)
     assert [step.subject.name for step in resume.steps] == ["trio-w-0"]
     held = replace(context, holds=(a_hold("trio-w-0"),))
-    assert ask(held, "trio", "resume", NATIVE).why_not == (
+    assert make_plan(held, "trio", "resume", NATIVE).why_not == (
         "JobSet trio has no Job to resume: nothing to do."
     )
 
 
 def test_a_claim_alone_changes_nothing_for_the_owner() -> None:
-    found = ask(a_context(a_trio(independent_claim=CLAIM)), "trio", "suspend", READY)
+    found = make_plan(a_context(a_trio(independent_claim=CLAIM)), "trio", "suspend", READY)
     assert found.lever == "suspend"
 
 
 def test_kueue_goes_before_independence() -> None:
     owner = a_trio(independent_claim=CLAIM, queue="lq")
-    assert ask(_queued(owner), "trio", "suspend", NATIVE).lever == "kueue-active"
+    assert make_plan(_queued(owner), "trio", "suspend", NATIVE).lever == "kueue-active"
 
 
 def test_jobs_that_do_not_follow_are_named() -> None:
     owner = a_jobset("many", a_role("w", jobs=5))
     queued = a_child(owner, "many-w-4", queue="lq")
     paused = a_child(owner, "many-w-1", parallelism=0, paused_parallelism=2, active_pods=0)
-    found = ask(a_context(owner, queued, paused), "many", "suspend")
+    found = make_plan(a_context(owner, queued, paused), "many", "suspend")
     assert "Jobs paused by parallelism 0 get no pods when it is resumed: many-w-1." in text(found)
     assert (
         "many-w-4 is queued by Kueue on its own: Kueue and JobSet many may undo each other."
@@ -212,7 +214,7 @@ NOT_SERVED = {"queue_visibility": "not-served"}
 
 
 def test_what_names_a_queue_that_nobody_serves_is_resumed_by_its_own_field() -> None:
-    found = ask(a_context(a_trio(queue="lq", suspended=True), **NOT_SERVED), "trio", "resume")
+    found = make_plan(a_context(a_trio(queue="lq", suspended=True), **NOT_SERVED), "trio", "resume")
     assert (found.lever, found.why_not) == ("suspend", "")
     assert (found.before, found.after) == ({"spec.suspend": "true"}, {"spec.suspend": "false"})
     assert found.warnings == (
@@ -222,7 +224,7 @@ def test_what_names_a_queue_that_nobody_serves_is_resumed_by_its_own_field() -> 
 
 
 def test_what_names_a_queue_that_nobody_serves_is_suspended_by_its_own_field() -> None:
-    found = ask(a_context(a_trio(queue="lq"), **NOT_SERVED), "trio", "suspend")
+    found = make_plan(a_context(a_trio(queue="lq"), **NOT_SERVED), "trio", "suspend")
     assert found.lever == "suspend"
     assert found.warnings == (
         "If Kueue is installed here later, it takes JobSet trio into queue lq, and starts it when "
@@ -233,13 +235,13 @@ def test_what_names_a_queue_that_nobody_serves_is_suspended_by_its_own_field() -
 @pytest.mark.parametrize("visibility", ["", "served"])
 def test_where_a_queue_may_be_served_nothing_is_done_behind_its_back(visibility: str) -> None:
     context = a_context(a_trio(queue="lq", suspended=True))
-    found = ask(with_cluster(context, queue_visibility=visibility), "trio", "resume")
+    found = make_plan(with_cluster(context, queue_visibility=visibility), "trio", "resume")
     assert found.lever is None
     assert "queue lq of Kueue" in found.why_not
 
 
 def test_an_entry_left_over_from_a_queue_that_is_not_served_any_more_counts_for_nothing() -> None:
-    found = ask(
+    found = make_plan(
         with_cluster(_queued(a_trio(suspended=True), admitted=False), **NOT_SERVED),
         "trio",
         "resume",
@@ -250,16 +252,16 @@ def test_an_entry_left_over_from_a_queue_that_is_not_served_any_more_counts_for_
 def test_a_child_in_a_queue_that_nobody_serves_waits_for_its_jobset_alone() -> None:
     owner = a_trio(queue="lq", suspended=True)
     context = a_context(owner, a_child(owner, "trio-w-1", suspended=True))
-    assert ask(with_cluster(context, **NOT_SERVED), "trio-w-1", "resume").why_not == (
+    assert make_plan(with_cluster(context, **NOT_SERVED), "trio-w-1", "resume").why_not == (
         "JobSet trio is suspended: Job trio-w-1 starts when the JobSet does."
     )
-    assert ask(context, "trio-w-1", "resume").why_not == (
+    assert make_plan(context, "trio-w-1", "resume").why_not == (
         "JobSet trio is suspended, and may wait in queue lq: Job trio-w-1 starts when the JobSet does."
     )
 
 
 def test_active_in_no_named_queue() -> None:
     context = _queued(a_trio(suspended=True), admitted=False, queue="")
-    assert ask(context, "trio", "resume").why_not == (
+    assert make_plan(context, "trio", "resume").why_not == (
         "JobSet trio is active in Kueue and waits: nothing to do."
     )

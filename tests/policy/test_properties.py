@@ -20,7 +20,7 @@ from gangboard.policy.plan import all_offers, offers
 from simulator.patches import PatchError, json_patch
 from tests.domain_objects import NOW, a_group, a_jobset, a_role, ago, child_jobs
 from tests.gangs import a_gang
-from tests.policy.builders import CLAIM, a_hold, an_entry, ask
+from tests.policy.builders import CLAIM, a_hold, an_entry, make_plan
 
 ENDS = st.sampled_from([None, None, None, Finish(Outcome.SUCCEEDED), Finish(Outcome.FAILED)])
 SELDOM = st.sampled_from([False, False, False, False, True])
@@ -123,7 +123,7 @@ plans = st.tuples(
 
 def _ask(case: Any) -> tuple[Gang, ClusterLevers, Plan]:
     context, cluster, name, verb, until = case
-    return context, cluster, ask(context, name, verb, cluster, until=until)
+    return context, cluster, make_plan(context, name, verb, cluster, until=until)
 
 
 @given(plans)
@@ -202,7 +202,7 @@ def test_an_end_is_taken_for_holds_only(case: Any) -> None:
 def test_a_hold_can_always_be_removed(case: Any) -> None:
     context, cluster, name, _, _ = case
     there = {hold.job_name: hold for hold in context.holds}
-    found = ask(context, name, "resume", cluster)
+    found = make_plan(context, name, "resume", cluster)
     if name in there and cluster.has_actor and not cluster.read_only:
         assert found.allowed
         assert found.steps[0].kind is StepKind.DELETE_HOLD
@@ -246,5 +246,7 @@ def test_offers_are_the_plans_without_steps(context: Gang, cluster: ClusterLever
     for uid, both in every.items():
         assert both == offers(context, cluster, uid, NOW)
         for offer in both:
-            whole = ask(context, uid.removeprefix("uid-"), offer.verb, cluster, by="", action="")
+            whole = make_plan(
+                context, uid.removeprefix("uid-"), offer.verb, cluster, by="", action=""
+            )
             assert offer == replace(whole, steps=())

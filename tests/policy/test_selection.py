@@ -27,7 +27,7 @@ from tests.policy.builders import (
     a_standalone,
     a_trio,
     an_entry,
-    ask,
+    make_plan,
     text,
 )
 
@@ -271,7 +271,7 @@ class TestEachOfThem:
 
     def _said(self, owner: Owner, name: str, *chosen: str) -> str:
         uids = frozenset(f"uid-{one}" for one in chosen)
-        found = ask(a_context(owner), name, Verb.SUSPEND, chosen=uids)
+        found = make_plan(a_context(owner), name, Verb.SUSPEND, chosen=uids)
         assert found.allowed
         return text(found)
 

@@ -21,8 +21,8 @@ from tests.policy.builders import (
     a_hold,
     a_trio,
     an_entry,
-    ask,
     bodies,
+    make_plan,
     text,
 )
 
@@ -53,13 +53,13 @@ SIGNED = {"op": "add", "path": "/metadata/annotations/gangboard.dev~1action", "v
     ],
 )
 def test_the_best_lever_that_works_is_taken(levers: ClusterLevers, claim: str, lever: str) -> None:
-    found = ask(a_context(a_trio(independent_claim=claim)), "trio-w-1", "suspend", levers)
+    found = make_plan(a_context(a_trio(independent_claim=claim)), "trio-w-1", "suspend", levers)
     assert found.allowed, found.why_not
     assert found.lever is lever
 
 
 def test_a_hold_is_made_proved_and_then_the_job_is_suspended() -> None:
-    found = ask(a_context(), "trio-w-1", "suspend", until=NOW + timedelta(hours=6))
+    found = make_plan(a_context(), "trio-w-1", "suspend", until=NOW + timedelta(hours=6))
     create, prove, patch = found.steps
     assert [step.kind for step in found.steps] == [
         StepKind.CREATE_HOLD,
@@ -112,7 +112,7 @@ def test_a_hold_is_made_proved_and_then_the_job_is_suspended() -> None:
 
 
 def test_bodies_are_the_same_text_every_time() -> None:
-    first, second = (ask(a_context(), "trio-w-1", "suspend") for _ in range(2))
+    first, second = (make_plan(a_context(), "trio-w-1", "suspend") for _ in range(2))
     assert first == second
     assert " " not in first.steps[1].patch
     assert first.steps[2].patch.startswith('[{"op":"test","path":"/metadata/uid"')
@@ -124,7 +124,7 @@ def test_names_of_holds_fit_and_differ() -> None:
         child = a_child(owner, "trio-w-1")
         ref = replace(child.meta.ref, name=job, uid=f"uid-{job}")
         context = a_context(owner, jobs=(replace(child, meta=replace(child.meta, ref=ref)),))
-        return ask(context, job, "suspend", action=action).steps[0].subject.name
+        return make_plan(context, job, "suspend", action=action).steps[0].subject.name
 
     long = "x" * 53 + "-" + "y" * 9
     found = {name(long, "a-1"), name(long, "a-2"), name("x" * 53 + "-z", "a-1")}
@@ -133,14 +133,14 @@ def test_names_of_holds_fit_and_differ() -> None:
 
 
 def test_long_words_fit_the_hold() -> None:
-    hold = bodies(ask(a_context(), "trio-w-1", "suspend", by="b" * 300, reason="r" * 2000))[0]
+    hold = bodies(make_plan(a_context(), "trio-w-1", "suspend", by="b" * 300, reason="r" * 2000))[0]
     assert (len(hold["spec"]["by"]), len(hold["spec"]["reason"])) == (256, 1024)
     assert "until" not in hold["spec"]
 
 
 def test_paths_follow_what_is_served() -> None:
     served = {"holds.gangboard.dev": "v1", "jobs.batch": "v1"}
-    found = ask(a_context(api_versions=served), "trio-w-1", "suspend")
+    found = make_plan(a_context(api_versions=served), "trio-w-1", "suspend")
     assert found.steps[0].path == "/apis/gangboard.dev/v1/namespaces/team-a/holds"
     assert found.steps[2].path == "/apis/batch/v1/namespaces/team-a/jobs/trio-w-1"
     hold = bodies(found)[0]
@@ -149,14 +149,14 @@ def test_paths_follow_what_is_served() -> None:
 
 
 def test_a_hold_that_is_there_is_used() -> None:
-    found = ask(a_context(holds=(a_hold(by="bob"),)), "trio-w-1", "suspend")
+    found = make_plan(a_context(holds=(a_hold(by="bob"),)), "trio-w-1", "suspend")
     assert [step.kind for step in found.steps] == [StepKind.PROVE_HOLD, StepKind.PATCH]
     assert found.before["Hold"] == found.after["Hold"] == "trio-w-1-h"
     assert "Hold trio-w-1-h exists already, made by bob: no other is created." in found.reactions
 
 
 def test_a_hold_of_a_former_jobset_counts_for_nothing() -> None:
-    found = ask(a_context(holds=(a_hold(owner="former"),)), "trio-w-1", "suspend")
+    found = make_plan(a_context(holds=(a_hold(owner="former"),)), "trio-w-1", "suspend")
     assert found.steps[0].kind is StepKind.CREATE_HOLD
 
 
@@ -164,7 +164,7 @@ def test_a_hold_of_a_former_jobset_counts_for_nothing() -> None:
 def test_a_job_that_is_suspended_already_is_kept_so(owner: Owner) -> None:
     """Its JobSet would resume it at once, or with the rest: the Hold keeps it."""
     child = a_child(TRIO, "trio-w-1", suspended=True)
-    found = ask(a_context(owner, child), "trio-w-1", "suspend")
+    found = make_plan(a_context(owner, child), "trio-w-1", "suspend")
     assert len(found.steps) == 3
     assert {"op": "test", "path": "/spec/suspend", "value": True} in bodies(found)[2]
     assert "It is suspended already" in found.reactions[0]
@@ -174,7 +174,7 @@ def test_a_job_that_is_suspended_already_is_kept_so(owner: Owner) -> None:
 def test_without_a_hold_a_suspended_native_job_needs_nothing() -> None:
     owner = a_trio(independent_claim=CLAIM)
     context = a_context(owner, a_child(owner, "trio-w-1", suspended=True))
-    found = ask(context, "trio-w-1", "suspend", NATIVE)
+    found = make_plan(context, "trio-w-1", "suspend", NATIVE)
     assert found.why_not == "Job trio-w-1 is suspended already: nothing to do."
 
 
@@ -182,7 +182,7 @@ def test_without_a_hold_a_suspended_native_job_needs_nothing() -> None:
 def test_other_levers_are_watched_past_the_grace_period(grace: int, watched: int) -> None:
     owner = a_trio(independent_claim=CLAIM)
     context = a_context(owner, a_child(owner, "trio-w-1", grace_seconds=grace))
-    found = ask(context, "trio-w-1", "suspend", NATIVE)
+    found = make_plan(context, "trio-w-1", "suspend", NATIVE)
     assert found.watch_seconds == watched
     (operations,) = bodies(found)
     assert operations == [
@@ -195,7 +195,7 @@ def test_other_levers_are_watched_past_the_grace_period(grace: int, watched: int
 
 
 def test_a_pause_keeps_the_old_parallelism() -> None:
-    found = ask(a_context(), "trio-w-1", "suspend", PAUSE)
+    found = make_plan(a_context(), "trio-w-1", "suspend", PAUSE)
     (operations,) = bodies(found)
     assert operations == [
         *TESTS,
@@ -224,7 +224,7 @@ def test_gangs_of_1_36_cannot_be_paused(
     job = a_child(TRIO, "trio-w-1", group_name=name)
     owners = () if brought else ("uid-trio-w-1",)
     group = a_group("ring", quorum=2, policy=policy, version=version, owner_uids=owners)
-    found = ask(a_context(TRIO, job, groups=(group,)), "trio-w-1", "suspend", PAUSE)
+    found = make_plan(a_context(TRIO, job, groups=(group,)), "trio-w-1", "suspend", PAUSE)
     assert found.allowed is allowed
     if not allowed:
         assert "Kubernetes 1.36 refuses parallelism 0 for a Job of gang PodGroup ring" in (
@@ -235,7 +235,7 @@ def test_gangs_of_1_36_cannot_be_paused(
 def test_a_job_without_annotations_gets_its_first_safely() -> None:
     context = a_context()
     bare = tuple(replace(job, meta=replace(job.meta, annotated=False)) for job in context.jobs)
-    operations = bodies(ask(replace(context, jobs=bare), "trio-w-1", "suspend"))[2]
+    operations = bodies(make_plan(replace(context, jobs=bare), "trio-w-1", "suspend"))[2]
     assert operations == [
         *TESTS,
         {"op": "test", "path": "/spec/suspend", "value": False},
@@ -246,7 +246,7 @@ def test_a_job_without_annotations_gets_its_first_safely() -> None:
 
 
 def test_force_is_said_for_what_it_is() -> None:
-    found = ask(a_context(), "trio-w-1", "suspend", replace(WITHOUT, forced=True))
+    found = make_plan(a_context(), "trio-w-1", "suspend", replace(WITHOUT, forced=True))
     assert [step.kind for step in found.steps] == [StepKind.PATCH]
     assert found.warnings[0] == (
         "Forced: nothing keeps one Job alone suspended here. jobset will likely undo it within a "
@@ -256,7 +256,7 @@ def test_force_is_said_for_what_it_is() -> None:
 
 
 def test_a_claim_that_was_not_seen_honoured_is_said() -> None:
-    found = ask(a_context(a_trio(independent_claim=CLAIM)), "trio-w-1", "suspend")
+    found = make_plan(a_context(a_trio(independent_claim=CLAIM)), "trio-w-1", "suspend")
     assert found.warnings[0] == (
         f"JobSet trio asked for Independent ({CLAIM}), but this controller was not seen to honour it."
     )
@@ -267,7 +267,7 @@ def test_a_hold_is_never_called_more_than_unproved_before_its_proof() -> None:
     refuted = replace(proved, hold_refuted_at=NOW - timedelta(hours=1))
     unseen = replace(READY, hold=PolicyState.NOT_SEEN)
     says = {
-        levers: text(ask(a_context(), "trio-w-1", "suspend", levers))
+        levers: text(make_plan(a_context(), "trio-w-1", "suspend", levers))
         for levers in (READY, proved, refuted, unseen)
     }
     assert "The Hold is tested on this Job first (no test passed here yet)." in says[READY]
@@ -280,14 +280,14 @@ def test_a_hold_is_never_called_more_than_unproved_before_its_proof() -> None:
 
 def test_a_child_under_kueue_is_held_and_its_quota_stays() -> None:
     context = a_context(a_trio(queue="lq"), entries=(an_entry(),))
-    found = ask(context, "trio-w-1", "suspend")
+    found = make_plan(context, "trio-w-1", "suspend")
     assert found.lever == "hold"
     assert "Its quota in Kueue stays reserved." in found.reactions
     assert (
         "Kueue evicts the whole of JobSet trio when pods are not ready for longer than its "
         "waitForPodsReady allows (30 minutes by default since v0.19), and those of a held Job are not."
     ) in found.warnings
-    paused = text(ask(context, "trio-w-1", "suspend", PAUSE))
+    paused = text(make_plan(context, "trio-w-1", "suspend", PAUSE))
     assert "evicts the whole" not in paused
     assert "Kueue goes on counting it as ready" in paused
 
@@ -295,10 +295,10 @@ def test_a_child_under_kueue_is_held_and_its_quota_stays() -> None:
 def test_a_child_in_a_queue_of_its_own_is_warned_of() -> None:
     own = an_entry("trio-w-1", name="job-trio-w-1-9f8e7")
     context = a_context(TRIO, a_child(TRIO, "trio-w-1", queue="lq"), entries=(own,))
-    found = ask(context, "trio-w-1", "suspend")
+    found = make_plan(context, "trio-w-1", "suspend")
     assert found.lever == "hold"
     assert (
         "It is in queue lq of Kueue by itself: while its Workload is admitted, Kueue will try to "
         "resume it."
     ) in found.warnings
-    assert ask(context, "trio", "suspend").lever == "suspend"
+    assert make_plan(context, "trio", "suspend").lever == "suspend"

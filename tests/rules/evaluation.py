@@ -16,18 +16,18 @@ from tests.domain_objects import Made, a_unit, ago, facts_of
 Rule = TypeVar("Rule", GangRule, UnitRule)
 
 
-def the_rule(code: str, judged_at: type[Rule]) -> Rule:
+def rule_with_code(code: str, judged_at: type[Rule]) -> Rule:
     """The rule with that code about the whole gang, or about a unit."""
     return next(rule for rule in rules() if rule.code == code and isinstance(rule, judged_at))
 
 
-def ask_gang(code: str, facts: Gang) -> Finding | None:
-    rule = the_rule(code, GangRule)
+def evaluate_gang(code: str, facts: Gang) -> Finding | None:
+    rule = rule_with_code(code, GangRule)
     return rule.find(facts)
 
 
-def ask(code: str, unit: Unit) -> Finding | None:
-    rule = the_rule(code, UnitRule)
+def evaluate(code: str, unit: Unit) -> Finding | None:
+    rule = rule_with_code(code, UnitRule)
     finding = rule.find(unit)
     if finding is not None:
         # The rule is asked at admission; the gang is shown in the stage that its other Jobs are in.
@@ -37,19 +37,19 @@ def ask(code: str, unit: Unit) -> Finding | None:
     return finding
 
 
-def found(code: str, unit: Unit) -> Finding:
-    finding = ask(code, unit)
+def require_finding(code: str, unit: Unit) -> Finding:
+    finding = evaluate(code, unit)
     assert finding is not None
     return finding
 
 
-def found_gang(code: str, facts: Gang) -> Finding:
-    finding = ask_gang(code, facts)
+def require_gang_finding(code: str, facts: Gang) -> Finding:
+    finding = evaluate_gang(code, facts)
     assert finding is not None
     return finding
 
 
-def first(unit: Unit) -> str:
+def first_code(unit: Unit) -> str:
     """The code of the first rule that finds something: overrides, then stage by stage."""
     for rule in unit_rules():
         finding = rule.find(unit)
@@ -58,7 +58,7 @@ def first(unit: Unit) -> str:
     raise AssertionError("no rule finds anything")
 
 
-def first_gang(facts: Gang) -> str:
+def first_gang_code(facts: Gang) -> str:
     """The code of the first rule about the whole gang, or empty text."""
     for rule in gang_rules():
         finding = rule.find(facts)
@@ -72,7 +72,7 @@ def unit_of(owner: Any, *objects: Made, facts: dict[str, Any] | None = None, **f
     return a_unit(facts_of(owner, *objects, **(facts or {})), **fields)
 
 
-def ran(seconds_ago: float = 30, since: datetime | None = None) -> UnitMemory:
+def whole_memory(seconds_ago: float = 30, since: datetime | None = None) -> UnitMemory:
     """The memory of a unit that was whole until then, with a count that has just changed."""
     whole = ago(seconds_ago)
     return UnitMemory(created_since=since or whole, whole_at=whole, reached_size_at=ago(300))

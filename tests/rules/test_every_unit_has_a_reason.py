@@ -33,18 +33,17 @@ from tests.domain_objects import (
     with_cluster,
 )
 from tests.placement.making import node as room_node
-from tests.rules.waiting_gangs import big as full
-from tests.rules.waiting_gangs import room_of
+from tests.rules.waiting_gangs import capacity_of, cpu_node
 
 AGES = st.sampled_from([0, 5, 29, 31, 59, 61, 119, 121, 599])
 
 ROOMS = [
-    room_of(why="nodes: forbidden"),
-    room_of(),
-    room_of(room_node("n0"), room_node("n1", unschedulable=True)),
-    room_of(full("n0", used=8), full("n1", used=6)),
-    room_of(full("n0", allocatable={"cpu": 500, "pods": 1})),
-    room_of(room_node("n0", unreadable=frozenset({"cpu"}))),
+    capacity_of(why="nodes: forbidden"),
+    capacity_of(),
+    capacity_of(room_node("n0"), room_node("n1", unschedulable=True)),
+    capacity_of(cpu_node("n0", used=8), cpu_node("n1", used=6)),
+    capacity_of(cpu_node("n0", allocatable={"cpu": 500, "pods": 1})),
+    capacity_of(room_node("n0", unreadable=frozenset({"cpu"}))),
 ]
 
 

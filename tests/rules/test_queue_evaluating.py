@@ -25,7 +25,7 @@ from tests.domain_objects import (
     facts_of,
     pods_of,
 )
-from tests.rules.evaluation import ask_gang, first_gang, found_gang
+from tests.rules.evaluation import evaluate_gang, first_gang_code, require_gang_finding
 from tests.sentence_values import values_in
 
 
@@ -33,12 +33,12 @@ def test_a_queue_holds_it() -> None:
     suspended = a_condition("Suspended", reason="SuspendedJobs", since=ago(300))
     jobset = a_jobset(suspended=True, queue="gpu-lq", conditions=(suspended,))
     facts = facts_of(jobset, *child_jobs(jobset, suspended=True), an_entry(jobset))
-    finding = found_gang("queue-evaluating", facts)
+    finding = require_gang_finding("queue-evaluating", facts)
     assert finding.health is Health.WAITING
     assert finding.message == "Queue gpu-lq has not admitted it yet."
     assert finding.since == ago(300)
     assert finding.advice_texts == ()
-    assert first_gang(facts) == "queue-evaluating"
+    assert first_gang_code(facts) == "queue-evaluating"
 
 
 @pytest.mark.parametrize("queue", ["gpu-lq", ""])
@@ -60,21 +60,21 @@ def test_a_queue_holds_it_whatever_its_label_says(queue: str) -> None:
 def test_pods_of_an_evicted_gang_still_leave() -> None:
     jobset = a_jobset(suspended=True, queue="gpu-lq")
     leaving = a_pod("run-workers-0-0", on="n0", deleting_since=ago(3))
-    finding = found_gang("queue-evaluating", facts_of(jobset, leaving, an_entry(jobset)))
+    finding = require_gang_finding("queue-evaluating", facts_of(jobset, leaving, an_entry(jobset)))
     assert finding.message == ("Queue gpu-lq has not admitted it yet. 1 pod still terminates.")
 
 
 def test_without_a_queue_it_is_suspended_by_hand() -> None:
-    assert first_gang(facts_of(a_jobset(suspended=True))) == "suspended"
+    assert first_gang_code(facts_of(a_jobset(suspended=True))) == "suspended"
 
 
 def test_admitted_with_every_job_held_is_suspended() -> None:
     jobset = a_jobset(queue="gpu-lq")
-    assert first_gang(facts_of(jobset, *child_jobs(jobset, suspended=True))) == "suspended"
+    assert first_gang_code(facts_of(jobset, *child_jobs(jobset, suspended=True))) == "suspended"
 
 
 def test_admitted() -> None:
-    assert ask_gang("queue-evaluating", facts_of(a_jobset(queue="gpu-lq"))) is None
+    assert evaluate_gang("queue-evaluating", facts_of(a_jobset(queue="gpu-lq"))) is None
 
 
 def suspended_job(
@@ -82,9 +82,9 @@ def suspended_job(
 ) -> Finding:
     job = a_job("train", suspended=True, queue="lq", **fields)
     facts = facts_of(job, *entries, queue_visibility=visibility)
-    finding = found_gang("queue-evaluating", facts)
+    finding = require_gang_finding("queue-evaluating", facts)
     assert (finding.code, finding.health) == ("queue-evaluating", health)
-    assert first_gang(facts) == "queue-evaluating"
+    assert first_gang_code(facts) == "queue-evaluating"
     return finding
 
 
@@ -320,11 +320,11 @@ def test_admitted_and_left_suspended() -> None:
     """Kueue resumes what it admits at once: after two minutes something refuses it."""
     job = a_job("annotate", suspended=True, queue="lq")
     admitted: dict[str, Any] = {"queue": "lq", "admitted": True}
-    young = found_gang(
+    young = require_gang_finding(
         "queue-evaluating", facts_of(job, an_entry(job, admitted_at=ago(119), **admitted))
     )
     assert (young.health, young.recheck_at, young.advice) == (Health.WAITING, ago(-1), ())
-    late = found_gang(
+    late = require_gang_finding(
         "queue-evaluating", facts_of(job, an_entry(job, admitted_at=ago(120), **admitted))
     )
     assert (late.health, late.recheck_at) == (Health.BLOCKED, None)
@@ -332,4 +332,6 @@ def test_admitted_and_left_suspended() -> None:
     again = a_condition("Suspended", since=ago(30))
     stopped = a_job("annotate", suspended=True, queue="lq", conditions=(again,))
     entry = an_entry(stopped, admitted_at=ago(4000), **admitted)
-    assert found_gang("queue-evaluating", facts_of(stopped, entry)).health is Health.WAITING
+    assert (
+        require_gang_finding("queue-evaluating", facts_of(stopped, entry)).health is Health.WAITING
+    )

@@ -30,7 +30,7 @@ from tests.domain_objects import (
     pods_of,
     shared_quota,
 )
-from tests.rules.evaluation import ask_gang, first_gang, found_gang
+from tests.rules.evaluation import evaluate_gang, first_gang_code, require_gang_finding
 from tests.sentence_values import values_in
 
 RUN = a_jobset("run", a_role("workers", jobs=2))
@@ -106,11 +106,11 @@ def test_of_an_owner(code: str) -> None:
     health, beginning, cause = SENTENCES[code]
     entry = an_entry(QUEUED, message=a_message(code, cause, advice="Do this."))
     facts = facts_of(QUEUED, entry)
-    finding = found_gang(code, facts)
+    finding = require_gang_finding(code, facts)
     assert (finding.code, finding.health, finding.stage) == (code, health, Stage.ADMISSION)
     assert finding.message == f"{beginning.format('it')}: {cause}."
     assert Evidence("QuotaReserved: Pending", "as Kueue says", entry.meta.ref) in finding.evidence
-    assert first_gang(facts) == code
+    assert first_gang_code(facts) == code
     if code != "queue-evaluating":
         assert (finding.advice_texts, finding.since) == (("Do this.",), ago(60))
 
@@ -139,7 +139,7 @@ def test_pods_of_one_that_was_preempted_still_leave() -> None:
     taker = ObjectRef("jobset.x-k8s.io", "JobSet", "team-b", "big", "uid-of-big")
     message = a_message("preempted", taker=taker.uid)
     facts = facts_of(QUEUED, leaving, an_entry(QUEUED, message=message), takers={taker.uid: taker})
-    finding = found_gang("preempted", facts)
+    finding = require_gang_finding("preempted", facts)
     assert finding.message == (
         "Queue gpu-lq took it back for team-b/big: it is so. 1 pod still terminates."
     )
@@ -193,13 +193,13 @@ def test_a_hold_goes_before_what_the_queue_says() -> None:
 def test_what_is_not_waiting_has_no_word(entry: dict[str, Any]) -> None:
     """A message that is left over from another state is never told."""
     facts = facts_of(QUEUED, an_entry(QUEUED, message=a_message("waiting-for-quota"), **entry))
-    assert ask_gang("waiting-for-quota", facts) is None
+    assert evaluate_gang("waiting-for-quota", facts) is None
 
 
 def test_what_runs_has_no_word() -> None:
     job = a_job("train", queue="gpu-lq")
     facts = facts_of(job, an_entry(job, message=a_message("waiting-for-quota")))
-    assert ask_gang("waiting-for-quota", facts) is None
+    assert evaluate_gang("waiting-for-quota", facts) is None
 
 
 def test_of_several_entries_what_can_never_be_is_told() -> None:
@@ -239,7 +239,7 @@ def test_a_queue_that_is_read_tells_stopped_from_inactive(
 ) -> None:
     message = a_message("queue-stopped", INACTIVE, advice="Look.", about=about)
     tree = QueueTree([a_queue("gpu", **queue), an_alias("gpu-lq", to="gpu", **alias)])
-    finding = found_gang(
+    finding = require_gang_finding(
         "queue-stopped", facts_of(QUEUED, an_entry(QUEUED, message=message), queues=tree)
     )
     assert finding.message == f"Queue gpu-lq cannot admit it: {cause}."
@@ -251,7 +251,7 @@ def test_queues_that_share_in_a_circle_are_told_as_that() -> None:
     tree = QueueTree(
         [a_queue("gpu", cohort="a"), shared_quota("a", cohort="b"), shared_quota("b", cohort="a")]
     )
-    finding = found_gang(
+    finding = require_gang_finding(
         "queue-stopped", facts_of(QUEUED, an_entry(QUEUED, message=message), queues=tree)
     )
     assert values_in(finding.message) == "gpu-lq"
@@ -260,7 +260,7 @@ def test_queues_that_share_in_a_circle_are_told_as_that() -> None:
 def test_only_a_queue_that_is_closed_is_looked_at() -> None:
     message = a_message("waiting-for-quota", about=GPU)
     tree = QueueTree([a_queue("gpu", state=QueueState.STOPPED)])
-    finding = found_gang(
+    finding = require_gang_finding(
         "waiting-for-quota", facts_of(QUEUED, an_entry(QUEUED, message=message), queues=tree)
     )
     assert finding.message == "Queue gpu-lq has not admitted it yet: it is so."

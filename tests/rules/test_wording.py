@@ -14,7 +14,7 @@ from gangboard.domain.text import (
 )
 from gangboard.facts.findings import scope
 from tests.domain_objects import a_job, a_jobset, a_pod, a_role, ago
-from tests.rules.evaluation import ask, unit_of
+from tests.rules.evaluation import evaluate, unit_of
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_the_name_is_not_said_twice() -> None:
         desired=2,
         missing_jobs=("run-workers-1",),
     )
-    finding = ask("pods-not-created", part)
+    finding = evaluate("pods-not-created", part)
     assert finding is not None
     assert finding.message == "JobSet run has not made Job run-workers-1."
 

@@ -15,12 +15,12 @@ from tests.domain_objects import Made, a_condition, a_group, a_job, a_pod, ago
 from tests.domain_objects import placed as said_of_group
 from tests.placement.making import GPU
 from tests.rules import texts
-from tests.rules.evaluation import found, unit_of
+from tests.rules.evaluation import require_finding, unit_of
 
 GANG = "ring"
 
 
-def room_of(
+def capacity_of(
     *nodes: NodeInfo, running_gangs: tuple[RunningGang, ...] = (), why: str = ""
 ) -> ClusterCapacity:
     return ClusterCapacity(
@@ -28,7 +28,7 @@ def room_of(
     )
 
 
-def big(name: str, *, used: int = 0, **more: Any) -> NodeInfo:
+def cpu_node(name: str, *, used: int = 0, **more: Any) -> NodeInfo:
     """A node of 8 cores, 64Gi and 8 places for pods, without GPUs; `used` cores are taken."""
     given = {"allocatable": {"cpu": 8000, "memory": 64 * 2**30, "pods": 8}, **more}
     return NodeInfo(
@@ -36,7 +36,7 @@ def big(name: str, *, used: int = 0, **more: Any) -> NodeInfo:
     )
 
 
-def ask(gpu: int | str = 0, **amounts: str) -> dict[str, Decimal]:
+def pod_requests(gpu: int | str = 0, **amounts: str) -> dict[str, Decimal]:
     """Requests of one pod."""
     named = {name: Decimal(amount) for name, amount in amounts.items()}
     return {**({GPU: Decimal(gpu)} if gpu else {}), **named}
@@ -83,10 +83,10 @@ def gang(
         for index, node in enumerate(on)
     ]
     pods = members(count - len(on), requests, of=job, group=GANG, text=text, **more)
-    return with_room(unit_of(job, group, *running, *pods, facts={"room": room}))
+    return with_placement(unit_of(job, group, *running, *pods, facts={"room": room}))
 
 
-def plain(
+def ungrouped_gang(
     count: int,
     requests: dict[str, Decimal],
     room: ClusterCapacity,
@@ -104,10 +104,10 @@ def plain(
         a_pod(f"train-{index}", of=job, requests=requests, text=text, **more)
         for index in range(count - len(on))
     ]
-    return with_room(unit_of(job, *running, *pods, facts={"room": room}))
+    return with_placement(unit_of(job, *running, *pods, facts={"room": room}))
 
 
-def mixed(
+def mixed_gang(
     room: ClusterCapacity, *shapes: tuple[str, int, dict[str, Decimal], Needs], text: str = ""
 ) -> Unit:
     """A gang of several shapes, one Job each: (name, pods, requests, needs)."""
@@ -122,10 +122,10 @@ def mixed(
         )
     ]
     group = a_group(GANG, quorum=total, placed=said_of_group("False", texts.GROUP_SHORT))
-    return with_room(unit_of(owner, *jobs, group, *pods, facts={"room": room}))
+    return with_placement(unit_of(owner, *jobs, group, *pods, facts={"room": room}))
 
 
-def with_room(unit: Unit) -> Unit:
+def with_placement(unit: Unit) -> Unit:
     return replace(unit, placing=placing_of(unit))
 
 
@@ -140,7 +140,7 @@ def refused_again(unit: Unit, seconds: float) -> Unit:
         "PodScheduled", "False", reason="Unschedulable", message=texts.GPU_SHORT, since=ago(seconds)
     )
     pods = (*unit.pods[:-1], replace(unit.pods[-1], scheduled=again))
-    return with_room(replace(unit, pods=pods))
+    return with_placement(replace(unit, pods=pods))
 
 
 def selecting(**labels: str) -> Needs:
@@ -151,11 +151,11 @@ def with_port(number: int) -> Needs:
     return Needs(host_ports=frozenset({HostPort(number)}))
 
 
-def values(finding: Finding, label: str) -> list[str]:
+def evidence_values(finding: Finding, label: str) -> list[str]:
     """What the evidence of that label says."""
     return [one.value for one in finding.evidence if one.label == label]
 
 
-def told(code: str, unit: Unit) -> str:
+def message_of(code: str, unit: Unit) -> str:
     """The sentence of the rule of that code."""
-    return found(code, unit).message
+    return require_finding(code, unit).message
