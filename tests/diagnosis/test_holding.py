@@ -44,23 +44,23 @@ def verdict(*objects: Owner | Pod | Hold | QueueEntry, **owner: Any) -> Verdict:
 
 
 def job(found: Verdict, name: str = "run-workers-1") -> JobState:
-    return next(one for one in found.jobs if one.ref.name == name)
+    return next(item for item in found.jobs if item.ref.name == name)
 
 
 def idle(found: Verdict) -> list[str]:
-    return [one.value for one in found.finding.evidence if one.label == "Hold without effect"]
+    return [item.value for item in found.finding.evidence if item.label == "Hold without effect"]
 
 
 def test_held() -> None:
     until = NOW.replace(hour=18)
-    found = verdict(HELD, a_hold(HELD, until=until))
-    state = job(found)
+    result = verdict(HELD, a_hold(HELD, until=until))
+    state = job(result)
     assert (state.suspended, state.held, state.hold) == (True, True, "run-workers-1")
     assert (state.held_since, state.held_by) == (ago(300), "alice")
     assert (state.held_reason, state.held_until) == ("disk of n3", until)
-    assert found.finding.code == "job-suspended"
-    assert idle(found) == []
-    sibling = job(found, "run-workers-0")
+    assert result.finding.code == "job-suspended"
+    assert idle(result) == []
+    sibling = job(result, "run-workers-0")
     assert (sibling.held, sibling.hold, sibling.held_since) == (False, "", None)
 
 
@@ -72,11 +72,11 @@ def test_suspended_without_a_hold_is_not_held() -> None:
 def test_armed_is_not_held() -> None:
     """A Hold suspends nothing by itself, and without its policy nothing at all."""
     second = replace(HELD, suspended=False)
-    found = verdict(second, *pods_of(second, 2, on="n1"), a_hold(second))
-    state = job(found)
+    result = verdict(second, *pods_of(second, 2, on="n1"), a_hold(second))
+    state = job(result)
     assert (state.suspended, state.held, state.hold) == (False, False, "run-workers-1")
-    assert found.finding.code == "running"
-    assert found.finding.evidence[-1] == Evidence(
+    assert result.finding.code == "running"
+    assert result.finding.evidence[-1] == Evidence(
         "Hold without effect",
         "Hold run-workers-1 by alice (disk of n3): Job run-workers-1 is not suspended; "
         "it is armed only, or its policy is not in force",

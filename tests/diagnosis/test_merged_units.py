@@ -58,12 +58,12 @@ def gang(
 ) -> Gang:
     """A JobSet all of whose pods are refused unless pods are given."""
     jobset = a_jobset("run", *roles)
-    made = child_jobs(jobset) if jobs is None else jobs
-    found = [pod for job in made for pod in waiting(job)] if pods is None else pods
+    objects = child_jobs(jobset) if jobs is None else jobs
+    result = [pod for job in objects for pod in waiting(job)] if pods is None else pods
     return facts_of(
         jobset,
-        *made,
-        *found,
+        *objects,
+        *result,
         *groups,
         **{"room": ClusterCapacity(tuple(nodes)), "kubernetes": (1, 37), **fields},
     )
@@ -91,7 +91,10 @@ def test_the_verdict_counts_the_waiting_pods_of_all_jobs() -> None:
 def test_each_job_keeps_its_own_finding() -> None:
     verdict = assess(gang(role()))
     assert rows(verdict) == {"run-cells-0": "fragmented", "run-cells-1": "fragmented"}
-    assert {one.code for one in verdict.findings} == {"insufficient-resources", "fragmented"}
+    assert {finding.code for finding in verdict.findings} == {
+        "insufficient-resources",
+        "fragmented",
+    }
 
 
 def test_advice_is_about_the_whole() -> None:
@@ -100,7 +103,9 @@ def test_advice_is_about_the_whole() -> None:
     assert verdict.finding.advice_texts == (
         "Wait for 2 CPUs on each of the nodes a and b to become free: then both pods fit.",
     )
-    assert [one.advice_texts for one in verdict.findings[1:]] == [()] * (len(verdict.findings) - 1)
+    assert [finding.advice_texts for finding in verdict.findings[1:]] == [()] * (
+        len(verdict.findings) - 1
+    )
 
 
 def test_the_table_of_nodes_counts_them_together_too() -> None:
@@ -113,8 +118,8 @@ def test_the_table_of_nodes_counts_them_together_too() -> None:
 
 def test_one_job_that_waits_is_told_of_by_its_name() -> None:
     first, second = child_jobs(a_jobset("run", role()))
-    found = gang(role(), pods=[*pods_of(first, 1, on="a"), *waiting(second)])
-    verdict = assess(found)
+    result = gang(role(), pods=[*pods_of(first, 1, on="a"), *waiting(second)])
+    verdict = assess(result)
     assert verdict.finding.code == "partly-placed"
     assert "Job run-cells-1: 1 pod needs" in verdict.finding.message
 
@@ -143,8 +148,8 @@ def test_one_that_no_node_could_host_is_the_cause() -> None:
     jobset = a_jobset("run", role("driver", 1, "1"), role("workers", 1, "6"))
     driver, workers = child_jobs(jobset)
     lost = Needs(node_selector=(("pool", "h100"),))
-    found = gang(*jobset.roles, pods=[*waiting(driver, needs=lost), *waiting(workers)])
-    verdict = assess(found)
+    result = gang(*jobset.roles, pods=[*waiting(driver, needs=lost), *waiting(workers)])
+    verdict = assess(result)
     assert (verdict.finding.code, verdict.finding.health) == ("no-matching-node", Health.BLOCKED)
     assert "run-driver-0" in verdict.finding.message
     assert rows(verdict) == {"run-driver-0": "no-matching-node", "run-workers-0": "fragmented"}
@@ -156,7 +161,7 @@ def test_what_cannot_be_decided_together_is_not_guessed() -> None:
     jobset = a_jobset("run", role(cpu="1"))
     pods = [pod for job in child_jobs(jobset) for pod in waiting(job, needs=unclear)]
     verdict = assess(gang(role(cpu="1"), pods=pods))
-    assert [(one.code, one.unit) for one in verdict.findings] == [
+    assert [(finding.code, finding.unit) for finding in verdict.findings] == [
         ("unschedulable", "run-cells-0"),
         ("unschedulable", "run-cells-1"),
     ]
@@ -172,9 +177,9 @@ def test_what_is_not_worked_out_does_not_hide_that_too_little_is_free() -> None:
 
 
 def test_too_many_shapes_are_not_searched_together() -> None:
-    roles = [role(f"p{at}", 1, f"5.{at + 1:02}") for at in range(MAX_POD_KINDS + 1)]
+    roles = [role(f"p{index}", 1, f"5.{index + 1:02}") for index in range(MAX_POD_KINDS + 1)]
     verdict = assess(gang(*roles))
-    assert {one.code for one in verdict.findings} == {"fragmented"}
+    assert {finding.code for finding in verdict.findings} == {"fragmented"}
     assert assess(gang(*roles[:2])).finding.code == "insufficient-resources"
 
 
@@ -196,8 +201,8 @@ def have_room(free: Sequence[int], asked: Sequence[int]) -> bool:
 @given(FREE, ASKED)
 def test_the_code_is_that_of_all_pods_tried_in_every_way(free: list[int], asked: list[int]) -> None:
     """Jobs of one pod each, on nodes of 8 CPUs."""
-    nodes = [cpu_node(f"n{at}", used=8 - left) for at, left in enumerate(free)]
-    roles = [role(f"p{at}", 1, str(cpus)) for at, cpus in enumerate(asked)]
+    nodes = [cpu_node(f"n{index}", used=8 - left) for index, left in enumerate(free)]
+    roles = [role(f"p{index}", 1, str(cpus)) for index, cpus in enumerate(asked)]
     code = assess(gang(*roles, nodes=nodes)).finding.code
     if have_room(free, asked):
         assert code == "unschedulable"
@@ -303,10 +308,10 @@ def test_a_loss_stays_the_verdict_and_its_reason_is_that_of_all_who_wait() -> No
         job.meta.ref.name: UnitMemory(created_since=ago(300), whole_at=ago(60), whole_count=1)
         for job in lost
     }
-    found = gang(
+    result = gang(
         roles, pods=pods, nodes=(*HALF_FREE, cpu_node("c", used=8)), memory=memory, now=NOW
     )
-    verdict = assess(found)
+    verdict = assess(result)
     assert verdict.finding.code == "lost-members"
     assert "2 pods of 2 Jobs need 12 CPUs, and 8 are free" in verdict.finding.message
     assert verdict.findings[1].code == "partly-placed"

@@ -29,8 +29,8 @@ from tests.domain_objects import (
 
 def graph_of(*objects: Made) -> OwnershipGraph:
     graph = OwnershipGraph()
-    for thing in objects:
-        graph.put(thing)
+    for obj in objects:
+        graph.put(obj)
     return graph
 
 
@@ -39,9 +39,9 @@ def uid(thing: Made) -> str:
 
 
 def members(graph: OwnershipGraph, root: Made) -> set[str]:
-    found = graph.members(uid(root))
-    assert list(found) == sorted(found)
-    return set(found)
+    result = graph.members(uid(root))
+    assert list(result) == sorted(result)
+    return set(result)
 
 
 JOBSET = a_jobset("run")
@@ -52,7 +52,7 @@ PODS = pods_of(JOB, 2)
 def test_pods_and_jobs_belong_to_the_topmost_known_owner() -> None:
     graph = graph_of(*PODS, JOB, JOBSET)
     family: list[Made] = [*PODS, JOB, JOBSET]
-    assert {graph.root_of(uid(thing)) for thing in family} == {uid(JOBSET)}
+    assert {graph.root_of(uid(obj)) for obj in family} == {uid(JOBSET)}
     assert graph.roots() == {uid(JOBSET)}
     assert members(graph, JOBSET) == {uid(JOBSET), uid(JOB), *map(uid, PODS)}
     assert graph.members(uid(JOB)) == ()
@@ -134,24 +134,24 @@ def test_any_owner_reference_attaches_a_group() -> None:
 def test_a_group_whose_pods_all_have_owners_belongs_to_those() -> None:
     """A hand-made PodGroup that a Job brings along (observed on 1.37.0)."""
     group = a_group("shared", quorum=4)
-    one, two = a_job("one"), a_job("two")
-    pods = (*pods_of(one, 2, group="shared"), *pods_of(two, 2, group="shared"))
-    graph = graph_of(group, one, two, *pods)
-    assert graph.roots() == {uid(one), uid(two)}
-    assert graph.root_of(uid(group)) == uid(one)
-    assert uid(group) in members(graph, one)
-    assert uid(group) in members(graph, two)
-    assert set(graph.foreign_pods(uid(one))) == {uid(pod) for pod in pods[2:]}
-    assert set(graph.foreign_pods(uid(two))) == {uid(pod) for pod in pods[:2]}
+    first, second = a_job("one"), a_job("two")
+    pods = (*pods_of(first, 2, group="shared"), *pods_of(second, 2, group="shared"))
+    graph = graph_of(group, first, second, *pods)
+    assert graph.roots() == {uid(first), uid(second)}
+    assert graph.root_of(uid(group)) == uid(first)
+    assert uid(group) in members(graph, first)
+    assert uid(group) in members(graph, second)
+    assert set(graph.foreign_pods(uid(first))) == {uid(pod) for pod in pods[2:]}
+    assert set(graph.foreign_pods(uid(second))) == {uid(pod) for pod in pods[:2]}
 
 
 def test_a_change_of_a_stranger_touches_the_gang_that_shares_its_group() -> None:
-    group, one, two = a_group("shared", quorum=3), a_job("one"), a_job("two")
-    pods = (*pods_of(one, 2, group="shared"), *pods_of(two, 1, group="shared"))
-    graph = graph_of(group, one, two, *pods)
-    moved = a_pod("two-0", of=two, group="shared", on="n7")
-    assert graph.put(moved) == {uid(one), uid(two)}
-    assert graph.put(group) == {uid(one), uid(two)}
+    group, first, second = a_group("shared", quorum=3), a_job("one"), a_job("two")
+    pods = (*pods_of(first, 2, group="shared"), *pods_of(second, 1, group="shared"))
+    graph = graph_of(group, first, second, *pods)
+    moved = a_pod("two-0", of=second, group="shared", on="n7")
+    assert graph.put(moved) == {uid(first), uid(second)}
+    assert graph.put(group) == {uid(first), uid(second)}
 
 
 def test_a_group_with_one_bare_pod_is_a_gang_and_still_shown_with_the_job() -> None:
@@ -220,10 +220,10 @@ def test_a_composite_group_whose_pods_all_have_owners_is_no_gang() -> None:
 
 
 def test_a_ring_of_parents_has_one_top() -> None:
-    one, two = a_composite("one", parent_name="two"), a_composite("two", parent_name="one")
-    graph = graph_of(one, two)
-    assert graph.roots() == {uid(one)}
-    assert members(graph, one) == {uid(one), uid(two)}
+    first, second = a_composite("one", parent_name="two"), a_composite("two", parent_name="one")
+    graph = graph_of(first, second)
+    assert graph.roots() == {uid(first)}
+    assert members(graph, first) == {uid(first), uid(second)}
 
 
 def test_a_workload_belongs_to_its_owner_by_reference_or_by_controller_ref() -> None:

@@ -33,17 +33,18 @@ CLAIM = "jobset.sigs.k8s.io/reconciliation-mode: Independent"
 
 def a_trio(**fields: Any) -> Owner:
     """JobSet `trio`: Jobs trio-w-0 to -2 of two pods each, may restart three times."""
-    given = {"max_restarts": 3, "policies": Policies(), **fields}
-    return a_jobset("trio", a_role("w", jobs=3, pods=2), **given)
+    defaults = {"max_restarts": 3, "policies": Policies(), **fields}
+    return a_jobset("trio", a_role("w", jobs=3, pods=2), **defaults)
 
 
 def a_context(owner: Owner | None = None, *changed: Owner, **fields: Any) -> Gang:
     """The gang of a JobSet, its child Jobs running; `changed` take the place of those named alike."""
     owner = owner or a_trio()
-    given = {job.meta.ref.name: job for job in child_jobs(owner)}
-    given.update((job.meta.ref.name, job) for job in changed)
+    defaults = {job.meta.ref.name: job for job in child_jobs(owner)}
+    defaults.update((job.meta.ref.name, job) for job in changed)
     jobs = tuple(
-        replace(job, meta=replace(job.meta, annotated=True, generation=4)) for job in given.values()
+        replace(job, meta=replace(job.meta, annotated=True, generation=4))
+        for job in defaults.values()
     )
     return a_gang(owner=owner, jobs=fields.pop("jobs", jobs), **fields)
 
@@ -72,14 +73,14 @@ def an_entry(owner: str = "trio", **fields: Any) -> QueueEntry:
     """The Workload of Kueue of an owner: admitted, with Kueue's word that its pods are ready."""
     name = fields.pop("name", f"jobset-{owner}-1a2b3")
     meta = a_meta("kueue.x-k8s.io", "Workload", name, version="v1beta2", generation=7)
-    given = {
+    defaults = {
         "queue": "lq",
         "admitted": True,
         "owner_uid": f"uid-{owner}",
         "conditions": (Condition("PodsReady", "True", "Started"),),
         **fields,
     }
-    return QueueEntry(meta=meta, **given)
+    return QueueEntry(meta=meta, **defaults)
 
 
 def make_plan(

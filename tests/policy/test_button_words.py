@@ -52,8 +52,8 @@ HELD = {"holds": (a_hold(),)}
 def test_a_suspend_says_what_it_does(
     context: Gang, levers: ClusterLevers, label: str, meaning: str
 ) -> None:
-    found = make_plan(context, "trio-w-1", "suspend", levers)
-    assert (found.allowed, found.label, found.meaning) == (True, label, meaning)
+    plan = make_plan(context, "trio-w-1", "suspend", levers)
+    assert (plan.allowed, plan.label, plan.meaning) == (True, label, meaning)
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_a_suspend_says_what_it_does(
     ids=["held", "suspended", "queued", "own queue", "runs", "failed", "paused", "both"],
 )  # fmt: skip
 def test_a_resume_that_starts_nothing_says_so(context: Gang, label: str, meaning: str) -> None:
-    found = make_plan(context, "trio-w-1", "resume")
-    assert (found.allowed, found.label, found.meaning) == (True, label, meaning)
+    plan = make_plan(context, "trio-w-1", "resume")
+    assert (plan.allowed, plan.label, plan.meaning) == (True, label, meaning)
 
 
 def test_an_unpause_of_a_suspended_job_does_not_ask_for_a_second_click() -> None:

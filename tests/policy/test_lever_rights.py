@@ -35,19 +35,19 @@ def test_all_of_them_are_the_role_of_the_actor(wanted: PermissionOptions) -> Non
 
 
 def test_each_lever_needs_its_own() -> None:
-    found = {
+    result = {
         lever.lever: lever.rights for lever in lever_rights(PermissionOptions(parallelism=True))
     }
     resources = {
         lever: {right.resource for right in rights if right.verb in ("patch", "create")}
-        for lever, rights in found.items()
+        for lever, rights in result.items()
     }
     assert resources["hold"] == {HOLDS, "jobs.batch", "jobsets.jobset.x-k8s.io"}
     assert resources["parallelism"] == {"jobs.batch", "jobsets.jobset.x-k8s.io"}
     assert resources["volcano_command"] == {"commands.bus.volcano.sh"}
     assert all(
         ("", "pods", "list") in {(r.group, r.plural, r.verb) for r in rights}
-        for rights in found.values()
+        for rights in result.values()
     )
 
 

@@ -124,8 +124,8 @@ def test_is_refused_in_these_words(context: Gang, name: str, verb: str, why: str
 def test_a_job_of_an_old_attempt_is_named() -> None:
     owner = a_trio(restarts=2)
     old = a_child(TRIO, "trio-w-1", attempt="1")
-    found = make_plan(a_context(owner, jobs=(), old_jobs=(old,)), "trio-w-1", "suspend")
-    assert _refused(found) == (
+    plan = make_plan(a_context(owner, jobs=(), old_jobs=(old,)), "trio-w-1", "suspend")
+    assert _refused(plan) == (
         "Job trio-w-1 belongs to restart attempt 1: JobSet trio is at attempt 2 and deletes it."
     )
 
@@ -153,8 +153,8 @@ def test_a_closed_cluster_refuses_everything(
     levers: ClusterLevers, why: str, needs: str, name: str
 ) -> None:
     for verb in Verb:
-        found = make_plan(a_context(), name, verb, levers)
-        assert (_refused(found), found.needs) == (why, needs)
+        plan = make_plan(a_context(), name, verb, levers)
+        assert (_refused(plan), plan.needs) == (why, needs)
 
 
 ALONE = "Job trio-w-1 cannot be suspended here: "
@@ -176,9 +176,9 @@ LEVERLESS = [
 def test_without_a_lever_it_says_which_and_what_to_install(
     levers: ClusterLevers, claim: str, reasons: str, needs: str
 ) -> None:
-    found = make_plan(a_context(a_trio(independent_claim=claim)), "trio-w-1", "suspend", levers)
-    assert _refused(found) == ALONE + reasons + INSTEAD
-    assert found.needs == needs
+    plan = make_plan(a_context(a_trio(independent_claim=claim)), "trio-w-1", "suspend", levers)
+    assert _refused(plan) == ALONE + reasons + INSTEAD
+    assert plan.needs == needs
 
 
 def test_the_whole_is_not_offered_where_it_is_suspended() -> None:
@@ -191,9 +191,9 @@ def test_an_end_is_for_holds_only() -> None:
     paused = replace(WITHOUT, parallelism=True)
     sentence = "Only a Hold can have an end; {} would be suspended in another way."
     for levers, name in ((paused, "trio-w-1"), (READY, "trio")):
-        found = make_plan(a_context(), name, "suspend", levers, until=later)
+        plan = make_plan(a_context(), name, "suspend", levers, until=later)
         what = "JobSet trio" if name == "trio" else "Job trio-w-1"
-        assert _refused(found) == sentence.format(what)
+        assert _refused(plan) == sentence.format(what)
     held = replace(_child(suspended=True), holds=(a_hold(),))
     why = _refused(make_plan(held, "trio-w-1", "resume", until=later))
     assert why == "Only a suspend by a Hold can have an end; Job trio-w-1 is to be resumed."
@@ -207,9 +207,9 @@ def test_an_end_lies_ahead() -> None:
 
 def test_a_hold_that_is_there_gets_no_other_end() -> None:
     later = NOW + timedelta(hours=1)
-    there = a_context(holds=(a_hold(until=later),))
-    assert make_plan(there, "trio-w-1", "suspend", until=later).allowed
-    why = _refused(make_plan(there, "trio-w-1", "suspend", until=later + timedelta(hours=1)))
+    existing = a_context(holds=(a_hold(until=later),))
+    assert make_plan(existing, "trio-w-1", "suspend", until=later).allowed
+    why = _refused(make_plan(existing, "trio-w-1", "suspend", until=later + timedelta(hours=1)))
     assert "Hold trio-w-1-h" in why
 
 
@@ -235,10 +235,10 @@ def test_so_it_is_with_each_kind_that_is_read_in_a_version_that_is_not_known(
     meta = a_meta(resource.group, resource.kind, "run", version="v9")
     read = Owner(meta=meta, desired=1)
     versions = {resource.key: "v9"}
-    said = f"{resource.kind} run is served as v9"
-    assert said in _refused(make_plan(a_context(read, api_versions=versions), "run", "suspend"))
+    reported = f"{resource.kind} run is served as v9"
+    assert reported in _refused(make_plan(a_context(read, api_versions=versions), "run", "suspend"))
     between = with_cluster(replace(a_standalone(), middle=(read,)), api_versions=versions)
-    assert said in _refused(make_plan(between, "train", "suspend"))
+    assert reported in _refused(make_plan(between, "train", "suspend"))
 
 
 def test_neither_is_an_entry_of_a_queue() -> None:

@@ -46,24 +46,24 @@ def _held(owner: Owner = TRIO, **fields: Any) -> Gang:
 
 @pytest.mark.parametrize("levers", [READY, WITHOUT, replace(READY, hold=PolicyState.CHANGED)])
 def test_a_hold_is_removed_proved_and_then_the_job_is_resumed(levers: ClusterLevers) -> None:
-    found = make_plan(_held(), "trio-w-1", "resume", levers)
-    assert found.lever == "hold"
-    assert [step.kind for step in found.steps] == [
+    plan = make_plan(_held(), "trio-w-1", "resume", levers)
+    assert plan.lever == "hold"
+    assert [step.kind for step in plan.steps] == [
         StepKind.DELETE_HOLD,
         StepKind.PROVE_RELEASE,
         StepKind.PATCH,
     ]
-    delete, prove, _ = found.steps
+    delete, prove, _ = plan.steps
     assert (delete.method, delete.path) == ("DELETE", HOLD)
     assert (prove.method, prove.dry_run) == ("MERGE", True)
-    options, proof, operations = bodies(found)
+    options, proof, operations = bodies(plan)
     assert options["preconditions"] == {"uid": "uid-trio-w-1-h"}
     assert proof == {"spec": {"suspend": False}}
     assert operations == RESUME
-    assert found.before == {"spec.suspend": "true", "Hold": "trio-w-1-h"}
-    assert found.after == {"spec.suspend": "false", "Hold": "none"}
-    assert found.watch_seconds == 3
-    assert text(found) == (
+    assert plan.before == {"spec.suspend": "true", "Hold": "trio-w-1-h"}
+    assert plan.after == {"spec.suspend": "false", "Hold": "none"}
+    assert plan.watch_seconds == 3
+    assert text(plan) == (
         "Its 2 pods are made: they need room, may have to wait, and may get other nodes."
     )
 
@@ -89,10 +89,10 @@ RELEASES = [
 )
 def test_only_the_hold_is_removed(context: Gang, says: str) -> None:
     """Its removal is never refused for what the owner is; the Job is left as it is."""
-    found = make_plan(context, "trio-w-1", "resume")
-    assert [step.kind for step in found.steps] == [StepKind.DELETE_HOLD]
-    assert found.before["spec.suspend"] == found.after["spec.suspend"]
-    assert says in found.reactions
+    plan = make_plan(context, "trio-w-1", "resume")
+    assert [step.kind for step in plan.steps] == [StepKind.DELETE_HOLD]
+    assert plan.before["spec.suspend"] == plan.after["spec.suspend"]
+    assert says in plan.reactions
 
 
 def test_every_hold_on_the_job_is_removed() -> None:
@@ -100,29 +100,27 @@ def test_every_hold_on_the_job_is_removed() -> None:
     context = replace(
         _held(), holds=(a_hold(), a_hold(name="by-hand", by="bob", reason="do not touch"))
     )
-    found = make_plan(context, "trio-w-1", "resume")
-    assert [step.subject.name for step in found.steps[:2]] == ["trio-w-1-h", "by-hand"]
-    assert len(found.steps) == 4
-    assert "Hold by-hand was made by bob: “do not touch”" in found.warnings
+    plan = make_plan(context, "trio-w-1", "resume")
+    assert [step.subject.name for step in plan.steps[:2]] == ["trio-w-1-h", "by-hand"]
+    assert len(plan.steps) == 4
+    assert "Hold by-hand was made by bob: “do not touch”" in plan.warnings
     assert not make_plan(context, "trio-w-1", "resume", by="bob").warnings
 
 
 def test_a_pause_is_taken_back_to_the_kept_number() -> None:
     child = a_child(TRIO, "trio-w-1", parallelism=0, desired=0, paused_parallelism=2)
-    found = make_plan(
-        a_context(TRIO, child), "trio-w-1", "resume", replace(READY, parallelism=True)
-    )
-    assert found.lever == "parallelism"
-    (operations,) = bodies(found)
+    plan = make_plan(a_context(TRIO, child), "trio-w-1", "resume", replace(READY, parallelism=True))
+    assert plan.lever == "parallelism"
+    (operations,) = bodies(plan)
     assert operations[2:] == [
         {"op": "test", "path": "/spec/parallelism", "value": 0},
         {"op": "add", "path": "/spec/parallelism", "value": 2},
         {"op": "add", "path": "/metadata/annotations/gangboard.dev~1action", "value": "a-1"},
         {"op": "remove", "path": "/metadata/annotations/gangboard.dev~1paused-parallelism"},
     ]
-    assert found.watch_seconds == 40
-    assert found.warnings == ()
-    assert "Its 2 pods are made" in text(found)
+    assert plan.watch_seconds == 40
+    assert plan.warnings == ()
+    assert "Its 2 pods are made" in text(plan)
     off = make_plan(a_context(TRIO, child), "trio-w-1", "resume")
     assert off.allowed
     assert "not enabled here any more" in text(off)
@@ -135,29 +133,28 @@ def test_a_left_over_annotation_is_no_pause() -> None:
 
 
 def test_held_and_paused_takes_two_resumes() -> None:
-    found = make_plan(_held(parallelism=0, desired=0, paused_parallelism=2), "trio-w-1", "resume")
-    assert found.lever == "hold"
-    assert found.reactions == ("It asks for no pods (parallelism 0).",)
+    plan = make_plan(_held(parallelism=0, desired=0, paused_parallelism=2), "trio-w-1", "resume")
+    assert plan.lever == "hold"
+    assert plan.reactions == ("It asks for no pods (parallelism 0).",)
     assert (
-        "It is paused as well (parallelism 0): resume it once more for its 2 pods."
-        in found.warnings
+        "It is paused as well (parallelism 0): resume it once more for its 2 pods." in plan.warnings
     )
 
 
 def test_a_job_whose_hold_was_deleted_by_hand_is_proved_and_resumed() -> None:
     """Nothing resumes it by itself until something touches it (observed for 15 s)."""
     child = a_child(TRIO, "trio-w-1", suspended=True, held_by="gone")
-    found = make_plan(a_context(TRIO, child), "trio-w-1", "resume")
-    assert found.lever == "native"
-    assert [step.kind for step in found.steps] == [StepKind.PROVE_RELEASE, StepKind.PATCH]
-    assert bodies(found)[1] == RESUME
+    plan = make_plan(a_context(TRIO, child), "trio-w-1", "resume")
+    assert plan.lever == "native"
+    assert [step.kind for step in plan.steps] == [StepKind.PROVE_RELEASE, StepKind.PATCH]
+    assert bodies(plan)[1] == RESUME
 
 
 def test_a_native_job_is_resumed_by_its_field() -> None:
     owner = a_trio(independent_claim=CLAIM)
     context = a_context(owner, a_child(owner, "trio-w-1", suspended=True))
-    found = make_plan(context, "trio-w-1", "resume", NATIVE)
-    assert (found.lever, bodies(found)) == ("native", [RESUME])
+    plan = make_plan(context, "trio-w-1", "resume", NATIVE)
+    assert (plan.lever, bodies(plan)) == ("native", [RESUME])
 
 
 def test_a_resume_before_its_dependency_is_warned_of() -> None:
@@ -200,12 +197,12 @@ def test_a_job_that_a_queue_of_its_own_keeps_is_not_resumed(own: Any, why: str) 
     context = a_context(TRIO, job, entries=own)
     assert make_plan(context, "trio-w-1", "resume").why_not == why
     held = replace(context, holds=(a_hold(),))
-    found = make_plan(held, "trio-w-1", "resume")
-    assert [step.kind for step in found.steps] == [StepKind.DELETE_HOLD]
-    assert found.reactions[0].startswith("Only the Hold is removed: ")
+    plan = make_plan(held, "trio-w-1", "resume")
+    assert [step.kind for step in plan.steps] == [StepKind.DELETE_HOLD]
+    assert plan.reactions[0].startswith("Only the Hold is removed: ")
 
 
 def test_where_no_queue_is_served_a_label_keeps_no_job_from_being_resumed() -> None:
     context = a_context(TRIO, a_child(TRIO, "trio-w-1", suspended=True, queue="lq"))
-    found = make_plan(with_cluster(context, queue_visibility="not-served"), "trio-w-1", "resume")
-    assert found.lever == "native"
+    plan = make_plan(with_cluster(context, queue_visibility="not-served"), "trio-w-1", "resume")
+    assert plan.lever == "native"

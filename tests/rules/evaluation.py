@@ -74,5 +74,5 @@ def unit_of(owner: Any, *objects: Made, facts: dict[str, Any] | None = None, **f
 
 def whole_memory(seconds_ago: float = 30, since: datetime | None = None) -> UnitMemory:
     """The memory of a unit that was whole until then, with a count that has just changed."""
-    whole = ago(seconds_ago)
-    return UnitMemory(created_since=since or whole, whole_at=whole, reached_size_at=ago(300))
+    complete = ago(seconds_ago)
+    return UnitMemory(created_since=since or complete, whole_at=complete, reached_size_at=ago(300))

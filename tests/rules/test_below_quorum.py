@@ -45,7 +45,7 @@ def test_two_of_four() -> None:
     finding = require_finding("below-quorum", short())
     assert (finding.code, finding.health) == ("below-quorum", Health.BLOCKED)
     assert finding.message == ("2 of 4 pods that group ring needs exist; nothing refuses the rest.")
-    assert [(one.label, one.value) for one in finding.evidence] == [
+    assert [(item.label, item.value) for item in finding.evidence] == [
         ("quorum", "4"),
         ("live pods", "2"),
         ("pods asked for", "4"),
@@ -156,8 +156,8 @@ def test_a_bare_group_all_of_whose_pods_were_preempted() -> None:
     unit = emptied(whole_at=ago(120), preempted_at=ago(90), preempted_by=(urgent,))
     finding = require_finding("below-quorum", unit)
     assert values_in(finding.message) == "0 4 team-b/urgent"
-    (who,) = [one for one in finding.evidence if one.label == "preempted by Job"]
-    assert (who.value, who.source) == ("team-b/urgent", urgent)
+    (preemptors,) = [item for item in finding.evidence if item.label == "preempted by Job"]
+    assert (preemptors.value, preemptors.source) == ("team-b/urgent", urgent)
     assert first_code(unit) == "below-quorum"
 
 
@@ -280,11 +280,11 @@ def test_a_job_that_backs_off_makes_them_by_itself() -> None:
 
 def test_held_pods_are_what_it_lacks() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2, group_name="ring"))
-    one, two = child_jobs(jobset)
-    held = replace(two, suspended=True)
-    unit = unit_of(jobset, one, held, a_group("ring", quorum=4), *pods_of(one, 2))
+    first, second = child_jobs(jobset)
+    held = replace(second, suspended=True)
+    unit = unit_of(jobset, first, held, a_group("ring", quorum=4), *pods_of(first, 2))
     assert require_finding("below-quorum", unit).advice_texts == ("Resume Job run-workers-1.",)
-    unit = unit_of(jobset, one, held, a_hold(held), a_group("ring", quorum=4), *pods_of(one, 2))
+    unit = unit_of(jobset, first, held, a_hold(held), a_group("ring", quorum=4), *pods_of(first, 2))
     assert require_finding("below-quorum", unit).advice_texts == (
         "Release Hold run-workers-1 of Job run-workers-1.",
     )
@@ -306,9 +306,9 @@ def scaled_down(group: str, *, by: str = "RayCluster") -> Unit:
     """A PodGroup that its controller made for six pods, and an owner that asks for three by now."""
     owner = Owner(meta=a_meta("ray.io", by, "tune", version="v1"), desired=3)
     pods = [a_pod(f"tune-{index}", of=owner, group="ring") for index in range(3)]
-    made = a_group("ring", quorum=6, of=owner)
-    ref = replace(made.meta.ref, group=group)
-    return unit_of(owner, replace(made, meta=replace(made.meta, ref=ref)), *pods)
+    objects = a_group("ring", quorum=6, of=owner)
+    ref = replace(objects.meta.ref, group=group)
+    return unit_of(owner, replace(objects, meta=replace(objects.meta, ref=ref)), *pods)
 
 
 def test_the_minimum_of_a_group_that_its_maker_leaves_alone_is_lowered() -> None:
@@ -337,7 +337,7 @@ def in_parts(pods: int, age: float = 600) -> Unit:
         )
         for name, number in (("front-0-web", 1), ("front-0-decode", pods))
     )
-    parts = tuple(GroupTemplate(one.meta.ref.name, Policy.GANG, 1) for one in (web, decode))
+    parts = tuple(GroupTemplate(obj.meta.ref.name, Policy.GANG, 1) for obj in (web, decode))
     group = a_group("ring", quorum=2, templates=parts, part_label="part")
     labels = {"part": "front-0-web"}
     pod = a_pod("front-0-web-0", of=web, group="ring", labels=labels, created_at=ago(age))

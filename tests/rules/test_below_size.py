@@ -39,7 +39,7 @@ def test_four_of_six_at_a_quorum_of_two() -> None:
     finding = require_finding("below-size", at_quorum(*REFUSED))
     assert finding.health is Health.DEGRADED
     assert values_in(finding.message) == "4 6 2 2 4 nvidia.com/gpu"
-    assert [one.value for one in finding.evidence] == ["4 of 6", "2", texts.GPU_SHORT]
+    assert [item.value for item in finding.evidence] == ["4 of 6", "2", texts.GPU_SHORT]
     assert first_code(at_quorum(*REFUSED)) == "below-size"
 
 
@@ -69,8 +69,8 @@ def test_pods_to_look_at_are_named(names: list[str], text: str, described: int) 
 
 
 def test_full_size_or_below_the_quorum() -> None:
-    whole = [a_pod(f"x{n}", group="ring", on="n0") for n in range(2)]
-    assert first_code(at_quorum(*whole)) == "running"
+    complete = [a_pod(f"x{n}", group="ring", on="n0") for n in range(2)]
+    assert first_code(at_quorum(*complete)) == "running"
     assert evaluate("below-size", at_quorum(*REFUSED, quorum=5)) is None
 
 

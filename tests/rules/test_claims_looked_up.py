@@ -56,11 +56,11 @@ def place(claim: PodClaim) -> ClaimName:
 
 
 def unusable(*found: tuple[PodClaim, ClaimProblem]) -> dict[ClaimName, UnusableClaim]:
-    there = {ClaimProblem.DELETED, ClaimProblem.LOST, ClaimProblem.UNBOUND}
+    existing = {ClaimProblem.DELETED, ClaimProblem.LOST, ClaimProblem.UNBOUND}
     return {
         place(claim): UnusableClaim(
             problem,
-            a_meta("", claim.kind, claim.name) if problem in there else None,
+            a_meta("", claim.kind, claim.name) if problem in existing else None,
             "pv-7" if problem is ClaimProblem.LOST else "",
         )
         for claim, problem in found
@@ -77,10 +77,10 @@ def waiting(
 ) -> Unit:
     """A gang with a pod for each of these lists of claims; `because` is what was looked up."""
     job = a_job("train", pods=len(claims), group_name=GANG)
-    said = None
+    reported = None
     if scheduled is not None:
-        said = said_of_group("False", scheduled.message, scheduled.reason)
-    group = a_group(GANG, quorum=len(claims), placed=said)
+        reported = said_of_group("False", scheduled.message, scheduled.reason)
+    group = a_group(GANG, quorum=len(claims), placed=reported)
     pods = [
         a_pod(
             f"train-{index}",
@@ -106,10 +106,10 @@ def test_a_claim_that_an_error_hides() -> None:
     assert finding.health is Health.BLOCKED
     assert finding.message == "2 pods need the PersistentVolumeClaim data, and it does not exist."
     assert evidence_values(finding, "scheduler says") == [texts.CLAIM_HIDDEN]
-    (seen,) = (one for one in finding.evidence if one.label == "PersistentVolumeClaim data")
-    assert seen.value == "does not exist"
-    assert seen.source is not None
-    assert (seen.source.kind, seen.source.name) == ("Pod", "train-0")
+    (observed,) = (item for item in finding.evidence if item.label == "PersistentVolumeClaim data")
+    assert observed.value == "does not exist"
+    assert observed.source is not None
+    assert (observed.source.kind, observed.source.name) == ("Pod", "train-0")
     assert finding.since == ago(300)
     assert first_code(unit) == "volume-unavailable"
 
@@ -143,8 +143,8 @@ def test_it_is_said_before_a_minute_has_passed() -> None:
     because = unusable((LINKS, ClaimProblem.MISSING))
     young = waiting((LINKS,), because=because, scheduled=None, needs=CLAIMS, created_at=ago(5))
     assert first_code(young) == "claim-unavailable"
-    unseen = waiting((LINKS,), because={}, scheduled=None, needs=CLAIMS, created_at=ago(5))
-    assert first_code(unseen) == "starting"
+    unobserved = waiting((LINKS,), because={}, scheduled=None, needs=CLAIMS, created_at=ago(5))
+    assert first_code(unobserved) == "starting"
     old = waiting((LINKS,), because={}, scheduled=None, needs=CLAIMS)
     assert first_code(old) == "not-attempted"
 
@@ -191,8 +191,8 @@ def test_claims_that_are_there(
     unit = waiting((claim,), (claim,), because=unusable((claim, problem)))
     finding = require_finding(code, unit)
     assert (finding.health, finding.message) == (health, says)
-    (seen,) = (one for one in finding.evidence if one.label == f"{claim.kind} {claim.name}")
-    assert (seen.value, seen.source and seen.source.kind) == (problem.value, claim.kind)
+    (observed,) = (item for item in finding.evidence if item.label == f"{claim.kind} {claim.name}")
+    assert (observed.value, observed.source and observed.source.kind) == (problem.value, claim.kind)
     assert first_code(unit) == code
 
 
@@ -219,14 +219,14 @@ def test_a_claim_for_each_pod(problem: ClaimProblem, says: str) -> None:
     claims = [PodClaim(OF_VOLUMES, f"d-{index}") for index in range(3)]
     because = unusable(*((claim, problem) for claim in claims))
     assert (
-        message_of("volume-unavailable", waiting(*((one,) for one in claims), because=because))
+        message_of("volume-unavailable", waiting(*((claim,) for claim in claims), because=because))
         == says
     )
 
 
 def test_what_a_controller_is_about_to_make() -> None:
     scratch = [PodClaim(OF_VOLUMES, f"train-{n}-scratch", generated=True) for n in (0, 1)]
-    because = unusable(*((one, ClaimProblem.UNMADE) for one in scratch))
+    because = unusable(*((claim, ClaimProblem.UNMADE) for claim in scratch))
     assert message_of("volume-unavailable", waiting((scratch[0],), because=because)) == (
         "1 pod waits until the PersistentVolumeClaim train-0-scratch of an ephemeral volume is made."
     )

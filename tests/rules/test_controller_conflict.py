@@ -46,7 +46,7 @@ def fight(count: int, one: str = "night-saver", other: str = "jobset", **fields:
 
 def about(owner: Owner, *jobs: Owner, **changes: Any) -> Gang:
     """Facts of these owners, with what was watched by the name of the object."""
-    named = {one.meta.ref.name.replace("-", "_"): one.meta.ref.uid for one in (owner, *jobs)}
+    named = {obj.meta.ref.name.replace("-", "_"): obj.meta.ref.uid for obj in (owner, *jobs)}
     return facts_of(owner, *jobs, suspensions={named[name]: got for name, got in changes.items()})
 
 
@@ -65,12 +65,12 @@ def test_a_child_job_that_jobset_resumes_each_time() -> None:
         "If Job train-workers-0 should run, stop night-saver. If it should stay suspended, hold it: "
         "a Hold turns each resume by jobset back.",
     )
-    said = [(one.label, one.value) for one in finding.evidence]
-    assert said == [
+    texts = [(item.label, item.value) for item in finding.evidence]
+    assert texts == [
         ("suspended", "4 times by night-saver, last at 2026-11-21 11:59:59 UTC"),
         ("resumed", "3 times by jobset, last at 2026-11-21 11:59:52 UTC"),
     ]
-    assert {one.source for one in finding.evidence} == {FIRST.meta.ref}
+    assert {item.source for item in finding.evidence} == {FIRST.meta.ref}
 
 
 def test_two_operators_about_one_jobset() -> None:
@@ -205,8 +205,8 @@ def test_what_has_ended_or_goes_is_left_alone() -> None:
     done = a_jobset("train", finish=succeeded())
     assert first_gang_code(about(done, train=fight(9))) == "succeeded"
     (ended,) = child_jobs(a_jobset("train"), finish=failed())
-    (going,) = child_jobs(a_jobset("train"), deleting_since=ago(2))
-    for job in (ended, going):
+    (terminating,) = child_jobs(a_jobset("train"), deleting_since=ago(2))
+    for job in (ended, terminating):
         facts = about(a_jobset("train"), job, train_workers_0=fight(9))
         assert evaluate_gang("controller-conflict", facts) is None
 

@@ -40,8 +40,10 @@ JOBSET = a_jobset(suspended=True, queue="gpu-lq")
 
 def queued(*more: Made, **entry: Any) -> Gang:
     """A JobSet that Kueue keeps suspended."""
-    given = {"active": False, "conditions": (PENDING, BY_HAND), **entry}
-    return facts_of(JOBSET, *child_jobs(JOBSET, suspended=True), an_entry(JOBSET, **given), *more)
+    defaults = {"active": False, "conditions": (PENDING, BY_HAND), **entry}
+    return facts_of(
+        JOBSET, *child_jobs(JOBSET, suspended=True), an_entry(JOBSET, **defaults), *more
+    )
 
 
 def test_by_hand() -> None:
@@ -112,10 +114,10 @@ def test_not_suspended_yet_or_ended() -> None:
 
 def test_a_child_job_whose_own_entry_is_switched_off() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2))
-    one, two = child_jobs(jobset)
-    off = replace(two, suspended=True)
+    first, second = child_jobs(jobset)
+    off = replace(second, suspended=True)
     entry = an_entry(off, active=False, conditions=(BY_HAND,))
-    verdict = assess(facts_of(jobset, one, off, entry, *pods_of(one, 2, on="n0")))
+    verdict = assess(facts_of(jobset, first, off, entry, *pods_of(first, 2, on="n0")))
     assert (verdict.finding.code, verdict.finding.health) == ("deactivated", Health.SUSPENDED)
     assert verdict.finding.message == (
         "Workload job-run-workers-1-3f2a1 is deactivated, so queue gpu-lq does not admit Job "
@@ -168,11 +170,13 @@ def test_who_when_and_why() -> None:
 
 def test_a_hold_on_a_job_is_not_who_deactivated_its_entry() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2))
-    one, two = child_jobs(jobset)
-    off = replace(two, suspended=True)
+    first, second = child_jobs(jobset)
+    off = replace(second, suspended=True)
     entry = an_entry(
         off, active=False, conditions=(BY_HAND,), deactivated_by=FieldWriter("kubectl", ago(99))
     )
     record = {off.meta.ref.uid: RecordedSuspend("ada", "disk", ago(500))}
-    facts = facts_of(jobset, one, off, entry, *pods_of(one, 2, on="n0"), recorded_suspends=record)
+    facts = facts_of(
+        jobset, first, off, entry, *pods_of(first, 2, on="n0"), recorded_suspends=record
+    )
     assert assess(facts).finding.message.startswith("Deactivated with kubectl")

@@ -30,8 +30,8 @@ def test_every_rule_has_a_test() -> None:
         file = ROWS.get((rule.stage, rule.code), name)
         has_its_own = (TESTS / f"test_{name}.py").exists() and file != "queue_reasons"
         assert has_its_own or f'"{rule.code}"' in told_together, rule.code
-        found = list(RULES.glob(f"*/{file}.py"))
-        assert [path.parent.name for path in found] == [rule.stage.value], rule.code
+        result = list(RULES.glob(f"*/{file}.py"))
+        assert [path.parent.name for path in result] == [rule.stage.value], rule.code
 
 
 ROW = "from gangboard.rules.placement.placement_reasons import RULES as FOUND\n"

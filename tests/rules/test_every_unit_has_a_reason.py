@@ -93,7 +93,7 @@ def units(draw: Any) -> Unit:
         max_restarts=draw(st.sampled_from([None, 3])),
         restarting=draw(st.booleans()),
     )
-    jobs, made, missing_jobs = [], [], []
+    jobs, objects, missing_jobs = [], [], []
     for job in child_jobs(jobset, created_at=ago(draw(AGES)), retries=draw(st.integers(0, 2))):
         if draw(st.integers(0, 4)) == 0:
             missing_jobs.append(job.meta.ref.name)
@@ -102,7 +102,7 @@ def units(draw: Any) -> Unit:
         finish = draw(st.sampled_from([None, None, None, None, failed(), succeeded()]))
         job = replace(job, suspended=suspended, finish=finish)
         jobs.append(job)
-        made += [
+        objects += [
             draw(pods(f"{job.meta.ref.name}-{index}", job, group))
             for index in range(draw(st.integers(0, job.desired)))
         ]
@@ -115,19 +115,19 @@ def units(draw: Any) -> Unit:
     facts = facts_of(
         jobset,
         *jobs,
-        *made,
+        *objects,
         *groups,
         *events,
         a_node("n0"),
         a_node("n1", ready=draw(st.sampled_from([True, False, None]))),
         jobs=tuple(jobs),
     )
-    whole = draw(st.sampled_from([None, ago(10), ago(300)]))
+    complete = draw(st.sampled_from([None, ago(10), ago(300)]))
     since = draw(st.sampled_from([None, ago(5), ago(400)]))
     unit = a_unit(
         with_cluster(facts, room=draw(st.sampled_from(ROOMS))),
         missing_jobs=tuple(missing_jobs),
-        memory=UnitMemory(created_since=since, whole_at=whole),
+        memory=UnitMemory(created_since=since, whole_at=complete),
     )
     return replace(unit, placing=placing_of(unit))
 

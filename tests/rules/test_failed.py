@@ -42,7 +42,7 @@ def test_a_jobset_names_the_job_behind_it() -> None:
     assert finding.message == (
         "Container main exited 137 (OOMKilled) in 1 pod; Job run-workers-0 has no retries left."
     )
-    assert [(one.label, one.value.partition(":")[0]) for one in finding.evidence] == [
+    assert [(item.label, item.value.partition(":")[0]) for item in finding.evidence] == [
         ("reason", "FailedJobs"),
         ("failed Job", "BackoffLimitExceeded"),
     ]

@@ -137,7 +137,7 @@ def test_memory_in_pieces_is_said_in_gi() -> None:
     room = capacity_of(cpu_node("a"), cpu_node("b"))
     need = {"memory": Decimal(48 * 2**30)}
     half = capacity_of(
-        *(replace(one, now=Requested({"memory": 32 * 2**30}, 1)) for one in room.nodes)
+        *(replace(item, now=Requested({"memory": 32 * 2**30}, 1)) for item in room.nodes)
     )
     assert message_of("fragmented", gang(1, need, half)) == (
         "1 pod needs 48Gi of memory, and 64Gi is free, but no node has 48Gi (2 nodes have 32Gi "

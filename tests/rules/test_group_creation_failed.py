@@ -36,7 +36,7 @@ def test_quotes_the_refusal(reason: str, note: str, text: str) -> None:
     finding = require_finding("group-creation-failed", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == f"The group of Job train cannot be made{text}."
-    assert [(one.label, one.value) for one in finding.evidence] == [(reason, note)]
+    assert [(item.label, item.value) for item in finding.evidence] == [(reason, note)]
     assert first_code(unit) == "group-creation-failed"
 
 

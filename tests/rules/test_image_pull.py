@@ -60,10 +60,10 @@ def test_still_creating_is_starting() -> None:
 def test_a_pod_that_is_going_does_not_matter() -> None:
     job = a_job("train", pods=1)
     state = a_container("main", running=False, state="waiting", reason="ErrImagePull")
-    going = a_pod("old", of=job, on="n0", phase="Pending", containers=(state,))
-    assert evaluate("image-pull", unit_of(job, going)) is not None
-    gone = a_pod("old", of=job, on="n0", containers=(state,), deleting_since=ago(1))
-    assert evaluate("image-pull", unit_of(job, gone, a_pod("new", of=job, on="n0"))) is None
+    terminating = a_pod("old", of=job, on="n0", phase="Pending", containers=(state,))
+    assert evaluate("image-pull", unit_of(job, terminating)) is not None
+    deleted = a_pod("old", of=job, on="n0", containers=(state,), deleting_since=ago(1))
+    assert evaluate("image-pull", unit_of(job, deleted, a_pod("new", of=job, on="n0"))) is None
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tests.sentence_values import values_in
 
 def initialising(others: int = 0, **setup: Any) -> Unit:
     job = a_job("train", pods=2 + others)
-    given = {
+    defaults = {
         "state": "waiting",
         "reason": "CrashLoopBackOff",
         "restarts": 2,
@@ -21,7 +21,7 @@ def initialising(others: int = 0, **setup: Any) -> Unit:
     }
     containers = (
         a_container("main", running=False, state="waiting", reason="PodInitializing"),
-        a_container("setup", init=True, running=False, **given),
+        a_container("setup", init=True, running=False, **defaults),
     )
     fields: dict[str, Any] = {"phase": "Pending", "ready": False, "containers": containers}
     pods = [a_pod(f"train-{n}", of=job, on="n0", **fields) for n in range(2)]

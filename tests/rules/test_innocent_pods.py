@@ -101,8 +101,8 @@ def test_a_condition_of_a_group_that_is_not_known_changes_nothing(status: str) -
     unit = gang(texts.GPU_SHORT, texts.GPU_SHORT, group_says=texts.GROUP_SHORT, quorum=2)
     assert unit.group is not None
     satisfied = a_condition("PodGroupSatisfied", status, reason="BelowMinCount", message="2 < 3")
-    told = replace(unit.group, conditions=(*unit.group.conditions, satisfied))
-    other = unit_of(unit.owner, told, *unit.pods)
+    reported = replace(unit.group, conditions=(*unit.group.conditions, satisfied))
+    other = unit_of(unit.owner, reported, *unit.pods)
     assert first_code(other) == first_code(unit) == "unschedulable"
     assert (
         require_finding("unschedulable", other).message

@@ -145,8 +145,8 @@ def test_of_two_shapes_the_one_that_lacks_room_is_named() -> None:
 
 
 def _whose(finding: Finding) -> list[str]:
-    said = [one.source for one in finding.evidence if one.label == "spec.preemptionPolicy"]
-    return [ref.kind for ref in said if ref is not None]
+    reported = [item.source for item in finding.evidence if item.label == "spec.preemptionPolicy"]
+    return [ref.kind for ref in reported if ref is not None]
 
 
 def test_whoever_never_preempts_is_told_so() -> None:

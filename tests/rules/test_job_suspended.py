@@ -35,12 +35,12 @@ def held_unit(
 ) -> Unit:
     """A JobSet of three Jobs with one PodGroup of all pods; workers-2 is suspended, or held."""
     jobset = a_jobset("run", a_role("workers", jobs=3, group_name="ring"), restarts=restarts)
-    one, two, three = child_jobs(jobset)
+    first, second, three = child_jobs(jobset)
     group = a_group("ring", quorum=6, placed=placed())
-    pods = (*pods_of(one, 2, on="n0"), *pods_of(two, 2, on="n1", **sibling))
+    pods = (*pods_of(first, 2, on="n0"), *pods_of(second, 2, on="n1", **sibling))
     stopped = replace(three, suspended=True, **(job or {}))
     holds = () if hold is None else (a_hold(stopped, **hold),)
-    return unit_of(jobset, one, two, stopped, group, *pods, *holds, facts=facts)
+    return unit_of(jobset, first, second, stopped, group, *pods, *holds, facts=facts)
 
 
 def test_everything_else_runs() -> None:
@@ -62,7 +62,7 @@ def test_without_a_hold_nobody_is_named() -> None:
     assert finding.message == (
         "1 of 3 Jobs is suspended: run-workers-2 (no Hold, by whom is not known)."
     )
-    assert [(one.label, one.value) for one in finding.evidence] == [
+    assert [(item.label, item.value) for item in finding.evidence] == [
         ("spec.suspend", "true"),
         ("last action of gangboard", "a1b2"),
     ]
@@ -93,8 +93,8 @@ def test_a_hold_on_something_else_holds_it_not(foreign: dict[str, Any]) -> None:
 
 def test_a_hold_made_by_hand_may_not_say_by_whom() -> None:
     until = NOW.replace(hour=18)
-    made = {"name": "nightly", "by": "", "reason": "", "until": until}
-    finding = require_finding("job-suspended", held_unit(hold=made))
+    objects = {"name": "nightly", "by": "", "reason": "", "until": until}
+    finding = require_finding("job-suspended", held_unit(hold=objects))
     assert values_in(finding.message) == "1 3 run-workers-2 2026-11-21 11:55"
     assert finding.evidence[-1].value == "Hold nightly until 2026-11-21 18:00:00 UTC"
 
@@ -129,20 +129,20 @@ def test_two_people_hold_and_one_is_unknown() -> None:
 
 def test_a_job_that_its_own_queue_keeps() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2))
-    one, two = child_jobs(jobset)
-    two = replace(two, suspended=True)
-    unit = unit_of(jobset, one, two, *pods_of(one, 2, on="n0"), an_entry(two))
+    first, second = child_jobs(jobset)
+    second = replace(second, suspended=True)
+    unit = unit_of(jobset, first, second, *pods_of(first, 2, on="n0"), an_entry(second))
     assert evaluate("job-suspended", unit) is None
     assert first_code(unit) == "queue-evaluating"
 
 
 def test_alone_as_a_unit_of_its_own() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=3))
-    one, two, three = child_jobs(jobset)
+    first, second, three = child_jobs(jobset)
     held = replace(three, suspended=True)
     leaving = a_pod("run-workers-2-0", on="n0", of=held, deleting_since=ago(2))
     unit = unit_of(
-        jobset, one, two, held, leaving, jobs=(held,), desired=2, held=2, name="run-workers-2"
+        jobset, first, second, held, leaving, jobs=(held,), desired=2, held=2, name="run-workers-2"
     )
     assert values_in(require_finding("job-suspended", unit).message) == "1 3 run-workers-2 1"
 
@@ -150,9 +150,9 @@ def test_alone_as_a_unit_of_its_own() -> None:
 def test_a_sibling_that_lacks_a_member_is_the_news() -> None:
     assert evaluate("job-suspended", held_unit(ready=False)) is None
     jobset = a_jobset("run", a_role("workers", jobs=2, group_name="ring"))
-    one, two = child_jobs(jobset)
-    pods = (*pods_of(one, 1, on="n0"), a_pod("run-workers-0-1", of=one, group="ring"))
-    unit = unit_of(jobset, one, replace(two, suspended=True), a_group("ring", quorum=4), *pods)
+    first, second = child_jobs(jobset)
+    pods = (*pods_of(first, 1, on="n0"), a_pod("run-workers-0-1", of=first, group="ring"))
+    unit = unit_of(jobset, first, replace(second, suspended=True), a_group("ring", quorum=4), *pods)
     assert first_code(unit) == "quorum-lost"
 
 

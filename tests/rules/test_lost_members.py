@@ -35,9 +35,9 @@ CORDONED = "0/4 nodes are available: 1 node(s) were unschedulable, 3 Insufficien
 
 
 def lost(*objects: Made, quorum: int = 4, job: Any = None, **fields: Any) -> Unit:
-    made = job or a_job("train", pods=4, group_name="ring", retries=1)
+    created = job or a_job("train", pods=4, group_name="ring", retries=1)
     group = a_group("ring", quorum=quorum, placed=placed())
-    return unit_of(made, group, *pods_of(made, 3, on="n0"), *objects, **fields)
+    return unit_of(created, group, *pods_of(created, 3, on="n0"), *objects, **fields)
 
 
 def replacement(**fields: Any) -> Made:
@@ -68,18 +68,18 @@ def test_the_replacement_is_refused_by_a_quota() -> None:
 def cells(*pods: Made, **fields: Any) -> Unit:
     """The second of two Jobs of one pod each, of a JobSet without groups."""
     jobset = a_jobset("run", a_role("cells", jobs=2, pods=1))
-    one, two = child_jobs(jobset)
-    unit = {"jobs": (two,), "desired": 1, "name": two.meta.ref.name, "noun": "Job", **fields}
-    return unit_of(jobset, one, two, *pods, **unit)
+    first, second = child_jobs(jobset)
+    unit = {"jobs": (second,), "desired": 1, "name": second.meta.ref.name, "noun": "Job", **fields}
+    return unit_of(jobset, first, second, *pods, **unit)
 
 
 def test_all_pods_of_one_job_while_another_runs() -> None:
     """Without groups the gang is what runs: it is below its size, and a member still runs."""
     jobset = a_jobset("run", a_role("cells", jobs=2, pods=1))
-    one, two = child_jobs(jobset)
-    there = a_pod("run-cells-0-0", of=one, on="n0")
-    new = a_pod("run-cells-1-0", of=two, text=CORDONED, created_at=ago(20))
-    unit = cells(there, new, memory=whole_memory(), pods=(new,))
+    first, second = child_jobs(jobset)
+    existing = a_pod("run-cells-0-0", of=first, on="n0")
+    new = a_pod("run-cells-1-0", of=second, text=CORDONED, created_at=ago(20))
+    unit = cells(existing, new, memory=whole_memory(), pods=(new,))
     assert first_code(unit) == "lost-members"
     assert require_finding("lost-members", unit).message.startswith(
         "Job run-cells-1: 0 of 1 members run, 1 of 2 of JobSet run. 1 pod finds no room: "
@@ -87,18 +87,18 @@ def test_all_pods_of_one_job_while_another_runs() -> None:
     # Where none of the gang runs, the stage that it is back in decides.
     assert first_code(cells(new, memory=whole_memory(), pods=(new,))) == "unschedulable"
     # And where it never ran, nobody was lost.
-    assert first_code(cells(there, new, pods=(new,))) == "partly-placed"
+    assert first_code(cells(existing, new, pods=(new,))) == "partly-placed"
 
 
 def test_how_many_run_of_a_gang_of_which_more_are_there_than_it_asks_for() -> None:
     """The JobSet asks for one pod now, and two are there: there is no such part of one."""
     jobset = a_jobset("run", a_role("cells", jobs=2, pods=1), desired=1)
-    one, two = child_jobs(jobset)
-    there = a_pod("run-cells-0-0", of=one, on="n0")
-    new = a_pod("run-cells-1-0", of=two, text=CORDONED, created_at=ago(20))
+    first, second = child_jobs(jobset)
+    existing = a_pod("run-cells-0-0", of=first, on="n0")
+    new = a_pod("run-cells-1-0", of=second, text=CORDONED, created_at=ago(20))
     unit = unit_of(
-        jobset, one, two, there, new, memory=whole_memory(),
-        jobs=(two,), pods=(new,), desired=1, name="run-cells-1", noun="Job",
+        jobset, first, second, existing, new, memory=whole_memory(),
+        jobs=(second,), pods=(new,), desired=1, name="run-cells-1", noun="Job",
     )  # fmt: skip
     assert require_finding("lost-members", unit).message.startswith(
         "0 of 1 members run. 1 pod finds no room: "
@@ -205,8 +205,8 @@ def test_a_replacement_that_is_refused_when_it_is_made() -> None:
 
 def a_queue(*, done: int, **fields: Any) -> Any:
     """A Job of ten pods with two at a time, of which so many have succeeded."""
-    given = {"pods": done + 2, "completions": 10, "parallelism": 2, "indexed": False}
-    return a_job("train", **{**given, "succeeded_pods": done, "created_at": ago(9000), **fields})
+    defaults = {"pods": done + 2, "completions": 10, "parallelism": 2, "indexed": False}
+    return a_job("train", **{**defaults, "succeeded_pods": done, "created_at": ago(9000), **fields})
 
 
 def was_whole(count: int, *, created: int = 2) -> UnitMemory:
@@ -223,9 +223,9 @@ def test_a_queue_of_pods_goes_on() -> None:
     assert first_code(not_made) == "pods-not-created"
     assert require_finding("pods-not-created", not_made).health is Health.STARTING
     new = a_pod("train-2", of=job, on="n1", ready=False, created_at=ago(2))
-    made = unit_of(job, runs, done, new, memory=was_whole(2))
-    assert first_code(made) == "starting"
-    assert require_finding("starting", made).message == (
+    objects = unit_of(job, runs, done, new, memory=was_whole(2))
+    assert first_code(objects) == "starting"
+    assert require_finding("starting", objects).message == (
         "2 of 3 pods are placed; 1 has succeeded, 1 is not ready yet."
     )
 
@@ -256,8 +256,8 @@ def test_a_memory_of_an_older_release_compares_with_what_is_needed() -> None:
 
 def indexed(*pods: Pod, group: Group | None = None, **fields: Any) -> Unit:
     """An Indexed Job of four with backoffLimitPerIndex 0, of which index 3 failed."""
-    given = {"failed_indexes": "3", "failed_index_count": 1, "retries": 1, "max_retries": None}
-    job = a_job("train", **{"pods": 4, **given, **fields})
+    defaults = {"failed_indexes": "3", "failed_index_count": 1, "retries": 1, "max_retries": None}
+    job = a_job("train", **{"pods": 4, **defaults, **fields})
     groups = [group] if group is not None else []
     return unit_of(job, *groups, *pods, facts={"memory_since": ago(3600)})
 
@@ -279,7 +279,7 @@ def test_an_index_that_failed_for_good(dead: tuple[Pod, ...]) -> None:
         GIVEN_UP,
         (),
     )
-    assert ("status.failedIndexes", "3") in [(one.label, one.value) for one in finding.evidence]
+    assert ("status.failedIndexes", "3") in [(item.label, item.value) for item in finding.evidence]
     assert first_code(unit) == "lost-members"
     assert evaluate("pods-not-created", unit) is None
     assert evaluate("running", unit) is None
@@ -334,8 +334,8 @@ def test_work_that_goes_on_with_other_indexes() -> None:
 def test_members_that_wait_for_different_things() -> None:
     """Pod by pod: one has a gate, one was refused, one was not tried yet."""
     job = a_job("train", pods=4)
-    said = a_condition("PodScheduled", "False", reason="SchedulingGated", message=texts.GATED)
-    gated = a_pod("train-1", of=job, gates=("g/a",), scheduled=said)
+    condition = a_condition("PodScheduled", "False", reason="SchedulingGated", message=texts.GATED)
+    gated = a_pod("train-1", of=job, gates=("g/a",), scheduled=condition)
     refused, untried = a_pod("train-2", of=job, text=texts.GPU_SHORT), a_pod("train-3", of=job)
     unit = unit_of(job, *pods_of(job, 1, on="n0"), gated, refused, untried, memory=whole_memory())
     assert require_finding("lost-members", unit).message == (

@@ -85,8 +85,8 @@ def test_the_error_of_a_scheduler_is_told_by_who_names_what() -> None:
     unit = basic("other", said=texts.MIXED_SCHEDULERS, minor=None)
     finding = require_finding("mixed-schedulers", unit)
     assert first_code(unit) == "mixed-schedulers"
-    said = [one.value for one in finding.evidence if one.label == "scheduler says"]
-    assert said == [texts.MIXED_SCHEDULERS]
+    reported = [item.value for item in finding.evidence if item.label == "scheduler says"]
+    assert reported == [texts.MIXED_SCHEDULERS]
     assert finding.since == ago(300)
 
 

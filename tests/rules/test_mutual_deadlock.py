@@ -31,8 +31,8 @@ def resident(
 ) -> RunningGang:
     loads = {name: Requested({GPU: 4}, 1) for name in nodes}
     pod_set = PodSet(shape_of("eval", pod_requests(4), Needs(), also), waits)
-    given = {"priority": 0, "whole": whole, "waits": (pod_set,) if waits else (), **fields}
-    return RunningGang(ref.uid, ref, loads=loads, **given)
+    defaults = {"priority": 0, "whole": whole, "waits": (pod_set,) if waits else (), **fields}
+    return RunningGang(ref.uid, ref, loads=loads, **defaults)
 
 
 def halves(
@@ -58,15 +58,17 @@ def test_each_holds_what_the_other_needs() -> None:
     finding = require_finding("mutual-deadlock", unit)
     assert finding.health is Health.BLOCKED
     assert values_in(finding.message) == "team-a/train 2 4 team-b/eval 2 4"
-    both = [one.source for one in finding.evidence if one.label == "holds room without being whole"]
+    both = [
+        item.source for item in finding.evidence if item.label == "holds room without being whole"
+    ]
     assert both == [OWN, OTHER]
     assert evidence_values(finding, "scheduler says")
     assert first_code(unit) == "mutual-deadlock"
 
 
 def test_the_other_one_is_whole() -> None:
-    whole = resident(OTHER, "n2", "n3", waits=0, whole=True)
-    assert first_code(halves(other=whole)) == "partly-placed"
+    complete = resident(OTHER, "n2", "n3", waits=0, whole=True)
+    assert first_code(halves(other=complete)) == "partly-placed"
 
 
 def test_nobody_knows_what_the_other_one_waits_for() -> None:
@@ -128,8 +130,8 @@ def test_which_of_the_two_is_to_let_go(
 
 def test_what_goes_already_is_held_by_nobody() -> None:
     """Pods of `eval` are being deleted, and those that take their place wait: no deadlock."""
-    going = resident(OTHER, "n2", "n3", waits=2, by_suspending={})
-    assert first_code(halves(other=going)) == "partly-placed"
+    terminating = resident(OTHER, "n2", "n3", waits=2, by_suspending={})
+    assert first_code(halves(other=terminating)) == "partly-placed"
     half = resident(OTHER, "n2", "n3", waits=2, by_suspending={"n2": Requested({GPU: 4}, 1)})
     assert first_code(halves(other=half)) == "partly-placed"
     own = resident(OWN, "n0", "n1", waits=2, by_suspending={})
@@ -139,8 +141,8 @@ def test_what_goes_already_is_held_by_nobody() -> None:
 def test_of_a_deadlock_only_what_stays_is_counted() -> None:
     """A third pod of `eval` leaves n4, which is not enough for either of the two."""
     stays = {"n2": Requested({GPU: 4}, 1), "n3": Requested({GPU: 4}, 1)}
-    going = resident(OTHER, "n2", "n3", "n4", waits=2, by_suspending=stays)
-    finding = require_finding("mutual-deadlock", halves(nodes=5, other=going))
+    terminating = resident(OTHER, "n2", "n3", "n4", waits=2, by_suspending=stays)
+    finding = require_finding("mutual-deadlock", halves(nodes=5, other=terminating))
     assert "train (2 of 4 pods) and team-b/eval (2 of 4 pods) hold" in finding.message
 
 

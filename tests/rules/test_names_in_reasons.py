@@ -21,9 +21,10 @@ SAYS = "0/2 nodes are available: 2 node(s) didn't match pod topology spread cons
 
 
 def with_pods(name: str, even: int, *, used: int = 0) -> NodeInfo:
-    made = cpu_node(name, used=used)
+    objects = cpu_node(name, used=used)
     return replace(
-        made, now=Requested(made.now.amounts, even, matched_terms={EVEN: even} if even else {})
+        objects,
+        now=Requested(objects.now.amounts, even, matched_terms={EVEN: even} if even else {}),
     )
 
 
@@ -54,5 +55,5 @@ def test_a_node_in_the_sentence_is_named_by_a_reference(code: str, quorum: int, 
         unit = replace(unit, pods=(*unit.pods, old))
     finding = require_finding(code, unit)
     assert ": gpu-07 has none and room for no more" in finding.message
-    (least,) = [one for one in finding.evidence if one.label.startswith("fewest by")]
+    (least,) = [item for item in finding.evidence if item.label.startswith("fewest by")]
     assert (least.value, least.source) == ("gpu-07", node_ref("gpu-07"))

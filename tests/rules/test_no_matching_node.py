@@ -171,13 +171,13 @@ def test_by_zone_any_node_of_the_zone_will_do() -> None:
         pod_affinity=replace(CACHE, name="near team-a/app=cache by zone", topology_key="zone")
     )
     here = replace(cpu_node("a", used=8), labels={"zone": "x"})
-    there = replace(here, now=replace(here.now, matched_terms={zoned.pod_affinity: 1}))  # type: ignore[dict-item] # it has one
+    existing = replace(here, now=replace(here.now, matched_terms={zoned.pod_affinity: 1}))  # type: ignore[dict-item] # it has one
     same, other = (
         replace(cpu_node("b"), labels={"zone": "x"}),
         replace(cpu_node("c"), labels={"zone": "y"}),
     )
     short = gang(
-        2, pod_requests(cpu="6"), capacity_of(there, same, other), needs=zoned, text=NEAR_TEXT
+        2, pod_requests(cpu="6"), capacity_of(existing, same, other), needs=zoned, text=NEAR_TEXT
     )
     assert values_in(message_of("insufficient-resources", short)) == "2 12 8 2 1 2 1"
     none = gang(

@@ -49,13 +49,13 @@ def test_a_silent_node() -> None:
 def test_the_node_of_the_only_pod_of_a_job() -> None:
     """Two cells of one pod each: of the gang one of two runs."""
     jobset = a_jobset("run", a_role("cells", jobs=2, pods=1))
-    one, two = child_jobs(jobset)
-    there = a_pod("run-cells-0-0", of=one, on="n0")
-    gone = a_pod("run-cells-1-0", of=two, on="n1", ready=False)
+    first, second = child_jobs(jobset)
+    existing = a_pod("run-cells-0-0", of=first, on="n0")
+    deleted = a_pod("run-cells-1-0", of=second, on="n1", ready=False)
     nodes = (a_node("n0"), a_node("n1", ready=None))
     unit = unit_of(
-        jobset, one, two, there, gone, *nodes, memory=whole_memory(),
-        jobs=(two,), pods=(gone,), desired=1, name="run-cells-1", noun="Job",
+        jobset, first, second, existing, deleted, *nodes, memory=whole_memory(),
+        jobs=(second,), pods=(deleted,), desired=1, name="run-cells-1", noun="Job",
     )  # fmt: skip
     assert values_in(require_finding("node-lost", unit).message) == "run-cells-1 0 1 1 2 n1 1"
 
@@ -135,9 +135,9 @@ def test_why_the_replacement_has_no_room() -> None:
     """The lost node is not ready, the others are full: both are in the sentence."""
     job = a_job("train", pods=4, group_name="ring")
     group = a_group("ring", quorum=4, placed=placed())
-    gone = Taint("node.kubernetes.io/unreachable", "NoSchedule")
+    deleted = Taint("node.kubernetes.io/unreachable", "NoSchedule")
     room = capacity_of(
-        *(room_node(f"n{i}", used=4) for i in range(3)), room_node("n3", taints=(gone,))
+        *(room_node(f"n{i}", used=4) for i in range(3)), room_node("n3", taints=(deleted,))
     )
     running = [a_pod(f"m{i}", of=job, group="ring", on=f"n{i}") for i in range(3)]
     old = a_pod("m3", of=job, group="ring", on="n3", ready=False, deleting_since=ago(12))

@@ -78,10 +78,10 @@ def test_what_a_node_says_of_its_maintenance_is_evidence() -> None:
     finding = require_finding(
         "nodes-unschedulable", gang(3, pod_requests(4), capacity_of(*nodes), text=SAYS)
     )
-    said = [(one.label, one.value, one.source.name) for one in finding.evidence if one.source]
-    assert ("DrainInProgress", "n0: Upgrade: firmware 2.1", "n0") in said
-    assert ("MaintenancePlanned", "n1", "n1") in said
-    assert not [one for one in said if one[2] == "n2" and one[0] != "node: cordoned"]
+    texts = [(item.label, item.value, item.source.name) for item in finding.evidence if item.source]
+    assert ("DrainInProgress", "n0: Upgrade: firmware 2.1", "n0") in texts
+    assert ("MaintenancePlanned", "n1", "n1") in texts
+    assert not [item for item in texts if item[2] == "n2" and item[0] != "node: cordoned"]
 
 
 def test_a_condition_alone_keeps_nobody_out() -> None:
@@ -122,7 +122,7 @@ def test_who_cordoned_them_and_when(nodes: tuple[NodeInfo, ...], wanted: str) ->
     unit = gang(1, pod_requests(4), capacity_of(*nodes))
     finding = require_finding("nodes-unschedulable", unit)
     assert finding.message.endswith(wanted)
-    known = [one for one in nodes[:3] if one.cordoned_by is not None]
+    known = [item for item in nodes[:3] if item.cordoned_by is not None]
     assert len(evidence_values(finding, "spec.unschedulable")) == len(known)
 
 

@@ -126,7 +126,7 @@ def test_what_was_said_of_a_gate_that_is_gone_is_no_word() -> None:
     assert finding.message == (
         "2 pods wait, and for over a minute scheduler nobody said nothing about them."
     )
-    assert [one.value for one in finding.evidence if one.label == "PodScheduled"] == [
+    assert [item.value for item in finding.evidence if item.label == "PodScheduled"] == [
         "SchedulingGated"
     ]
     assert first_code(ungated(60)) == "not-attempted"

@@ -22,7 +22,7 @@ def test_names_all_of_them() -> None:
         "podgroups.scheduling.k8s.io cannot be looked at: failing. "
         "Not looked at either: pods (forbidden)."
     )
-    assert [(one.label, one.value) for one in finding.evidence] == [
+    assert [(item.label, item.value) for item in finding.evidence] == [
         ("podgroups.scheduling.k8s.io", "failing"),
         ("pods", "forbidden"),
     ]

@@ -31,7 +31,7 @@ def test_four_of_six() -> None:
     assert finding.message == (
         "2 pods find no room: 4 Insufficient nvidia.com/gpu; 4 of 6 pods hold a node."
     )
-    assert [one.value for one in finding.evidence] == ["4 of 6", texts.GPU_SHORT_NO_VICTIMS]
+    assert [item.value for item in finding.evidence] == ["4 of 6", texts.GPU_SHORT_NO_VICTIMS]
     assert first_code(split()) == "partly-placed"
 
 

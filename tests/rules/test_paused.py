@@ -14,8 +14,8 @@ from tests.sentence_values import values_in
 
 def test_parallelism_zero() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2))
-    one, _ = child_jobs(jobset, parallelism=0)
-    unit = unit_of(jobset, one, desired=2, name="run-workers-0", noun="Job")
+    first, _ = child_jobs(jobset, parallelism=0)
+    unit = unit_of(jobset, first, desired=2, name="run-workers-0", noun="Job")
     finding = require_finding("paused", unit)
     assert finding.health is Health.SUSPENDED
     assert finding.message == "Job run-workers-0 asks for no pods: parallelism is 0."

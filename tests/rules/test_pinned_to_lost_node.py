@@ -75,10 +75,10 @@ def test_nodes_that_required_affinity_names() -> None:
     lost = by_affinity(hosts, field)
     assert lost.code == "pinned-to-lost-node"
     assert "nodes host-n7, host-n8 and n9, which do not exist" in lost.message
-    there = Term((Requirement(HOSTNAME, "In", ("host-n7", "host-n1")),))
+    existing = Term((Requirement(HOSTNAME, "In", ("host-n7", "host-n1")),))
     absent = Term((Requirement(HOSTNAME, "NotIn", ("host-n0", "host-n1")),))
     rack = Term((Requirement("rack", "In", ("r1",)),))
-    for terms in ((there,), (absent,), (field, rack), (rack,)):
+    for terms in ((existing,), (absent,), (field, rack), (rack,)):
         assert by_affinity(*terms).code != "pinned-to-lost-node"
     # The name of a node is not the label of its host.
     assert by_affinity(Term((Requirement(HOSTNAME, "In", ("n0",)),))).code == "pinned-to-lost-node"

@@ -66,10 +66,10 @@ def test_pods_that_only_have_the_label_are_in_the_way_of_members_with_the_rule()
 
 
 def test_the_rule_of_a_pod_that_runs_keeps_members_with_its_label_out() -> None:
-    kept = replace(cpu_node("a"), now=Requested({"cpu": 1000}, 1, anti_affinity={DATABASE: 1}))
+    remaining = replace(cpu_node("a"), now=Requested({"cpu": 1000}, 1, anti_affinity={DATABASE: 1}))
     ask: dict[str, Any] = {"text": SAYS, "labels": {"app": "db"}}
     finding = require_finding(
-        "pod-anti-affinity", gang(2, pod_requests(cpu="1"), capacity_of(kept), **ask)
+        "pod-anti-affinity", gang(2, pod_requests(cpu="1"), capacity_of(remaining), **ask)
     )
     assert finding.health is Health.WAITING
     assert finding.message == (

@@ -29,9 +29,9 @@ WEBHOOK = (
 
 def refused(note: str, there: int = 2, seconds: float = 30, **job: Any) -> Unit:
     """A gang Job of four pods of which some exist, refused so many seconds ago."""
-    made = a_job("train", pods=4, group_name="ring", **job)
-    event = an_event(made, "FailedCreate", note, last_seen=ago(seconds))
-    return unit_of(made, a_group("ring", quorum=4), event, *pods_of(made, there))
+    objects = a_job("train", pods=4, group_name="ring", **job)
+    event = an_event(objects, "FailedCreate", note, last_seen=ago(seconds))
+    return unit_of(objects, a_group("ring", quorum=4), event, *pods_of(objects, there))
 
 
 def test_a_quota_says_how_much_is_used() -> None:
@@ -42,7 +42,7 @@ def test_a_quota_says_how_much_is_used() -> None:
         == "2 of 4 pods exist. ResourceQuota “q” refuses the rest: pods 2 of 2 used."
     )
     assert finding.advice_texts == ("Raise pods by 2 in ResourceQuota “q”, or free as much.",)
-    assert [one.value for one in finding.evidence] == [texts.QUOTA, "2 of 2", "2 of 4"]
+    assert [item.value for item in finding.evidence] == [texts.QUOTA, "2 of 2", "2 of 4"]
     assert first_code(refused(texts.QUOTA)) == "pod-creation-refused"
 
 
@@ -170,10 +170,10 @@ def test_a_quota_that_is_short_no_more_is_tried_again_by_the_controller() -> Non
 
 def test_one_of_two_jobs_tells_only_the_least_that_is_short() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2, pods=4))
-    one, two = child_jobs(jobset)
-    event = an_event(one, "FailedCreate", texts.QUOTA)
+    first, second = child_jobs(jobset)
+    event = an_event(first, "FailedCreate", texts.QUOTA)
     unit = unit_of(
-        jobset, one, two, event, jobs=(one,), desired=4, name="run-workers-0", noun="Job"
+        jobset, first, second, event, jobs=(first,), desired=4, name="run-workers-0", noun="Job"
     )
     assert values_in(*require_finding("pod-creation-refused", unit).advice_texts) == "4"
 

@@ -19,7 +19,7 @@ JOB = a_job("train", pods=2)
 def a_waiting_pod(name: str, placed: float = 90, **fields: Any) -> Pod:
     """A pod whose containers are being created, on its node for so many seconds."""
     creating = a_container("main", running=False, state="waiting", reason="ContainerCreating")
-    given = {
+    defaults = {
         "phase": "Pending",
         "ready": None,
         "containers": (creating,),
@@ -27,7 +27,7 @@ def a_waiting_pod(name: str, placed: float = 90, **fields: Any) -> Pod:
         "set_up": a_condition("PodReadyToStartContainers", "False"),
         **fields,
     }
-    return a_pod(name, of=JOB, on="n0", **given)
+    return a_pod(name, of=JOB, on="n0", **defaults)
 
 
 def refused(*pods: Pod, others: tuple[Pod, ...] = (), note: str = MOUNT, **fields: Any) -> Unit:

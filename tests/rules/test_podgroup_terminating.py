@@ -76,10 +76,10 @@ def test_what_keeps_it_is_not_only_here() -> None:
     group, foreign_pod = a_group("ring", quorum=2, **GOING), a_pod("other", group="ring")
     unit = unit_of(job, group, *pods_of(job, 2), facts={"foreign_pods": (foreign_pod,)})
     assert require_finding("podgroup-terminating", unit).advice_texts == ()
-    going = a_job("train", group_name="ring", **GOING)
+    terminating = a_job("train", group_name="ring", **GOING)
     assert (
         require_finding(
-            "podgroup-terminating", unit_of(going, group, *pods_of(going, 2))
+            "podgroup-terminating", unit_of(terminating, group, *pods_of(terminating, 2))
         ).advice_texts
         == ()
     )

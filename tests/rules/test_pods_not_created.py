@@ -73,9 +73,9 @@ def test_the_manager_is_named() -> None:
 
 def test_child_jobs_that_are_not_there() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=3))
-    one, *_ = child_jobs(jobset)
+    first, *_ = child_jobs(jobset)
     missing = ("run-workers-1", "run-workers-2")
-    unit = unit_of(jobset, one, *pods_of(one, 2, on="n0"), missing_jobs=missing)
+    unit = unit_of(jobset, first, *pods_of(first, 2, on="n0"), missing_jobs=missing)
     finding = require_finding("pods-not-created", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == "JobSet run has not made 2 Jobs (run-workers-1 and run-workers-2)."
@@ -233,9 +233,9 @@ def test_1_36_owes_a_workload_and_does_not_say_why() -> None:
     ids=["not indexed", "a work list", "brings its group", "cannot be seen", "1.37"],
 )
 def test_no_workload_is_owed(job: dict[str, Any], facts: dict[str, Any]) -> None:
-    seen = {"gang_api_version": "v1alpha2", **facts}
+    observed = {"gang_api_version": "v1alpha2", **facts}
     message = require_finding(
-        "pods-not-created", unit_of(a_job("train", pods=4, **job), facts=seen)
+        "pods-not-created", unit_of(a_job("train", pods=4, **job), facts=observed)
     ).message
     assert "Workload" not in message
 
@@ -249,8 +249,8 @@ def test_a_workload_that_is_there_is_not_missed() -> None:
 
 def planned(plan: Group, desired: int, age: float = 600) -> Unit:
     """A Workload or CompositePodGroup that nobody owns, of which no PodGroup was made."""
-    made = replace(plan, meta=replace(plan.meta, created_at=ago(age)))
-    return unit_of(Owner(meta=made.meta, desired=desired), made)
+    objects = replace(plan, meta=replace(plan.meta, created_at=ago(age)))
+    return unit_of(Owner(meta=objects.meta, desired=desired), objects)
 
 
 @pytest.mark.parametrize(

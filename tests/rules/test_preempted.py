@@ -49,8 +49,8 @@ def test_who_took_the_room_and_what_is_missing_now() -> None:
         "Its pods were preempted by team-b/urgent-ring; 2 pods need 8 GPUs, and none is "
         "free on the 2 usable nodes."
     )
-    (who,) = [one for one in finding.evidence if one.label == "preempted by PodGroup"]
-    assert who.source == URGENT
+    (preemptors,) = [item for item in finding.evidence if item.label == "preempted by PodGroup"]
+    assert preemptors.source == URGENT
     assert finding.since == ago(30)
     assert evidence_values(finding, "scheduler says") == [texts.GPU_SHORT]
     assert first_code(unit) == "preempted"
@@ -72,8 +72,8 @@ def test_a_pod_that_took_the_room_is_told_by_its_gang() -> None:
         "preempted", with_placement(unit_of(JOB, *waiting, *events, facts=facts))
     )
     assert finding.message.startswith("Its pods were preempted by team-b/usurper; 2 pods need ")
-    (who,) = [one for one in finding.evidence if one.label.startswith("preempted by")]
-    assert (who.label, who.value, who.source) == (
+    (preemptors,) = [item for item in finding.evidence if item.label.startswith("preempted by")]
+    assert (preemptors.label, preemptors.value, preemptors.source) == (
         "preempted by Job",
         "team-b/usurper",
         USURPER,
@@ -83,7 +83,7 @@ def test_a_pod_that_took_the_room_is_told_by_its_gang() -> None:
 def test_a_gang_that_the_viewer_may_not_see_is_not_named() -> None:
     memory = UnitMemory(preempted_at=ago(30), preempted_by=(USURPER,))
     finding = require_finding("preempted", low(memory=memory))
-    hidden = tuple(one.source for one in finding.evidence if one.source == USURPER)
+    hidden = tuple(item.source for item in finding.evidence if item.source == USURPER)
     assert redact(finding.message, hidden, own="low").startswith(
         "Its pods were preempted by a gang you may not see; 2 pods need "
     )

@@ -67,7 +67,7 @@ def test_two_victims_are_going() -> None:
     assert finding.health is Health.WAITING
     assert finding.message == ("2 pods wait until 2 pods of lower priority are gone.")
     assert evidence_values(finding, "scheduler says") == [TWO]
-    (nominated,) = [one for one in finding.evidence if one.label == "nominated node"]
+    (nominated,) = [item for item in finding.evidence if item.label == "nominated node"]
     assert nominated.source is not None
     assert nominated.source.kind == "Node"
     assert first_code(unit) == "preempting"
@@ -96,8 +96,8 @@ def test_only_the_victims_tell_on_136() -> None:
     assert finding.message == (
         "2 pods wait until 2 pods of lower priority are gone (team-b/holder-0 and team-b/holder-1)."
     )
-    named = [one for one in finding.evidence if one.label == "makes room"]
-    assert [(one.value, one.source) for one in named] == [
+    named = [item for item in finding.evidence if item.label == "makes room"]
+    assert [(item.value, item.source) for item in named] == [
         ("team-b/holder-0", HOLDERS[0]),
         ("team-b/holder-1", HOLDERS[1]),
     ]

@@ -10,9 +10,9 @@ from tests.sentence_values import values_in
 
 def erring(message: str, priority: int | None = 1000) -> Unit:
     job = a_job("train", group_name="ring")
-    said = a_condition("PodScheduled", "False", reason="SchedulerError", message=message)
+    condition = a_condition("PodScheduled", "False", reason="SchedulerError", message=message)
     group = a_group("ring", quorum=2, priority=priority)
-    pods = [a_pod(f"train-{index}", of=job, group="ring", scheduled=said) for index in (0, 1)]
+    pods = [a_pod(f"train-{index}", of=job, group="ring", scheduled=condition) for index in (0, 1)]
     return unit_of(job, group, *pods)
 
 

@@ -37,7 +37,7 @@ def test_the_driver_waits_for_those_that_wait_for_it() -> None:
     assert json.loads(lower.command[-1]) == {
         "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}}
     }
-    assert tuple(one.text for one in finding.advice) == (
+    assert tuple(step.text for step in finding.advice) == (
         "Lower minCount of PodGroup ring to 1 (no restart).",
         "Give driver and workers a PodGroup each (needs re-creating).",
     )

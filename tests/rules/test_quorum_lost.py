@@ -39,14 +39,14 @@ def finishing(quorum: int = 4, version: str = "v1beta1") -> Unit:
 def held(*, by_hold: bool = False, **fields: Any) -> Unit:
     """A JobSet whose three Jobs share a group; one is suspended, a sibling lost a pod."""
     jobset = a_jobset("run", a_role("workers", jobs=3, group_name="ring"))
-    one, two, three = child_jobs(jobset)
+    first, second, three = child_jobs(jobset)
     pods = (
-        *pods_of(one, 2, on="n0"),
-        a_pod("run-workers-1-0", of=two, group="ring", on="n1"),
-        a_pod("run-workers-1-1", of=two, group="ring"),
+        *pods_of(first, 2, on="n0"),
+        a_pod("run-workers-1-0", of=second, group="ring", on="n1"),
+        a_pod("run-workers-1-1", of=second, group="ring"),
     )
     group = a_group("ring", placed=placed(), **{"quorum": 6, **fields})
-    jobs = (one, two, replace(three, suspended=True))
+    jobs = (first, second, replace(three, suspended=True))
     holds = (a_hold(three),) if by_hold else ()
     return unit_of(jobset, *jobs, *holds, group, *pods, memory=whole_memory())
 
@@ -116,8 +116,8 @@ def test_other_schedulers_count_finished_members() -> None:
 def test_a_member_whose_index_failed_for_good_is_missing_to_the_quorum() -> None:
     """Index 3 is not retried (backoffLimitPerIndex), and index 2 waits to be placed with it."""
     failed = {"failed_indexes": "3", "failed_index_count": 1}
-    given: dict[str, Any] = {**failed, "retries": 1, "max_retries": None}
-    job = a_job("train", pods=4, group_name="ring", **given)
+    defaults: dict[str, Any] = {**failed, "retries": 1, "max_retries": None}
+    job = a_job("train", pods=4, group_name="ring", **defaults)
     unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 3))
     assert first_code(unit) == "quorum-lost"
     assert require_finding("quorum-lost", unit).message == (

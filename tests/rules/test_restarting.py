@@ -29,10 +29,10 @@ from tests.sentence_values import values_in
 
 def restarted(ready: int = 0, **jobset: Any) -> Unit:
     """Two pods of a JobSet, ready or not, whose Job was made ten seconds ago."""
-    made = a_jobset("run", **{"restarts": 1, "max_restarts": 3, "restarting": True, **jobset})
-    (job,) = child_jobs(made, created_at=ago(10))
+    objects = a_jobset("run", **{"restarts": 1, "max_restarts": 3, "restarting": True, **jobset})
+    (job,) = child_jobs(objects, created_at=ago(10))
     pods = [a_pod(f"p{n}", of=job, on="n0", ready=n < ready) for n in range(2)]
-    return unit_of(made, job, *pods)
+    return unit_of(objects, job, *pods)
 
 
 def test_a_jobset() -> None:
@@ -85,13 +85,13 @@ def test_one_job_of_a_jobset(counted: int, text: str) -> None:
         counted_restarts=counted,
         max_restarts=3,
     )
-    one, two = child_jobs(jobset, created_at=ago(10))
+    first, second = child_jobs(jobset, created_at=ago(10))
     unit = unit_of(
         jobset,
-        one,
-        two,
-        a_pod("p", of=two, on="n0", ready=False),
-        jobs=(two,),
+        first,
+        second,
+        a_pod("p", of=second, on="n0", ready=False),
+        jobs=(second,),
         desired=1,
         name="run-workers-1",
         noun="Job",
@@ -152,7 +152,7 @@ def test_a_member_that_leaves_above_the_quorum() -> None:
 
 def test_a_refused_job_beside_members_that_are_tried_first_now() -> None:
     """The quorum exists, so the refusal is not its reason; nobody has said a word about its pod yet."""
-    made = a_jobset(
+    objects = a_jobset(
         "run",
         a_role("driver", pods=1, group_name="ring"),
         a_role("workers", pods=1, group_name="ring"),
@@ -160,10 +160,10 @@ def test_a_refused_job_beside_members_that_are_tried_first_now() -> None:
         max_restarts=3,
         restarting=True,
     )
-    driver, workers = child_jobs(made, created_at=ago(10))
+    driver, workers = child_jobs(objects, created_at=ago(10))
     pod = a_pod("run-driver-0-0", of=driver, group="ring", created_at=ago(5))
     refused = an_event(workers, "FailedCreate", texts.QUOTA, last_seen=ago(1))
-    unit = unit_of(made, driver, workers, pod, a_group("ring", quorum=1), refused)
+    unit = unit_of(objects, driver, workers, pod, a_group("ring", quorum=1), refused)
     assert values_in(require_finding("restarting", unit).message) == "1 3 0 2"
     assert first_code(unit) == "restarting"
 

@@ -139,11 +139,11 @@ def test_an_event_tells_of_a_refusal_as_well(reporter: str, code: str) -> None:
     """The condition keeps its time while it stays False; Karpenter's event is no attempt."""
     unit = fitting_for(of_two_shapes(), 10)
     pod = unit.pods[0]
-    said = an_event(pod, "FailedScheduling", last_seen=ago(2), reporter=reporter)
-    assert first_code(with_placement(replace(unit, events=(said,)))) == (
+    event = an_event(pod, "FailedScheduling", last_seen=ago(2), reporter=reporter)
+    assert first_code(with_placement(replace(unit, events=(event,)))) == (
         code or "insufficient-resources"
     )
-    of_old = replace(said, regarding=a_pod("gone").meta.ref)
+    of_old = replace(event, regarding=a_pod("gone").meta.ref)
     assert first_code(with_placement(replace(unit, events=(of_old,)))) == "insufficient-resources"
 
 
@@ -181,12 +181,17 @@ def look(room: ClusterCapacity, memory: Any = None, *, later: float = 0, **facts
         "requests": requests(gpu="4"),
         "text": texts.GPU_SHORT,
     }
-    pods = [a_pod(f"train-{at}", **ask_of) for at in range(2)]
-    given = {"room": room, "memory": memory or {}, "now": NOW + timedelta(seconds=later), **facts}
-    return assess(facts_of(job, group, *pods, **given))
+    pods = [a_pod(f"train-{index}", **ask_of) for index in range(2)]
+    defaults = {
+        "room": room,
+        "memory": memory or {},
+        "now": NOW + timedelta(seconds=later),
+        **facts,
+    }
+    return assess(facts_of(job, group, *pods, **defaults))
 
 
-FULL = capacity_of(*(node(f"n{at}", used=4) for at in range(2)))
+FULL = capacity_of(*(node(f"n{index}", used=4) for index in range(2)))
 FREE = capacity_of(*TWO)
 
 

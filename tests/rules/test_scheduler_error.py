@@ -23,8 +23,8 @@ def erring(
     **second: str,
 ) -> Unit:
     job = a_job("train", group_name="ring")
-    said = placed("False", text, "SchedulerError") if of_group else None
-    group = a_group("ring", quorum=quorum, placed=said)
+    reported = placed("False", text, "SchedulerError") if of_group else None
+    group = a_group("ring", quorum=quorum, placed=reported)
     scheduled = None if of_group else ERROR
     one = a_pod("train-0", of=job, group="ring", scheduled=scheduled)
     return unit_of(job, group, one, a_pod("train-1", of=job, group="ring", **second))

@@ -79,8 +79,8 @@ def admitted(gate: str, seconds_ago: float, **entry: Any) -> Unit:
     """A pod with that gate, whose owner was admitted at that time."""
     job = a_job("train", pods=1, queue="lq")
     one = a_pod("train-0", of=job, gates=(gate,), scheduled=SAID, created_at=ago(3600))
-    given = {"admitted": True, "admitted_at": ago(seconds_ago), **entry}
-    return unit_of(job, one, an_entry(job, queue="lq", **given))
+    defaults = {"admitted": True, "admitted_at": ago(seconds_ago), **entry}
+    return unit_of(job, one, an_entry(job, queue="lq", **defaults))
 
 
 def test_a_queue_that_admitted_its_pods_and_does_not_let_them_go() -> None:
@@ -99,7 +99,7 @@ def test_gates_that_a_queue_may_still_remove_or_has_not_set() -> None:
     others = admitted("example.com/gate", 2400)
     replaced = admitted("kueue.x-k8s.io/topology", 2400, failed_nodes=("n2",))
     job = a_job("train", pods=1, queue="lq")
-    made = a_pod("train-0", of=job, gates=("kueue.x-k8s.io/topology",), created_at=ago(30))
+    objects = a_pod("train-0", of=job, gates=("kueue.x-k8s.io/topology",), created_at=ago(30))
     entry = an_entry(job, queue="lq", admitted=True, admitted_at=ago(2400))
-    for unit in (waits, others, replaced, unit_of(job, made, entry)):
+    for unit in (waits, others, replaced, unit_of(job, objects, entry)):
         assert require_finding("scheduling-gated", unit).health is Health.WAITING

@@ -13,9 +13,9 @@ RULE = UnitRule("toy", Stage.RUN, "Toy", 1, lambda unit: None)
 
 
 def one_of_two() -> Unit:
-    made = a_jobset("run", a_role("a", pods=2), a_role("b", pods=2), desired=4)
-    first, second = child_jobs(made)
-    return unit_of(made, first, second, jobs=(first,), name="run-a-0", noun="Job", desired=2)
+    objects = a_jobset("run", a_role("a", pods=2), a_role("b", pods=2), desired=4)
+    first, second = child_jobs(objects)
+    return unit_of(objects, first, second, jobs=(first,), name="run-a-0", noun="Job", desired=2)
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,8 @@ def up(name: str, job: Owner, since: float, **fields: Any) -> Pod:
     """A ready pod, made with its Job a day ago."""
     ready = a_condition("Ready", since=ago(since))
     scheduled = a_condition("PodScheduled", since=ago(DAY))
-    given: dict[str, Any] = {"scheduled": scheduled, "created_at": ago(DAY), **fields}
-    return replace(a_pod(name, of=job, on="n0", **given), ready=ready)
+    defaults: dict[str, Any] = {"scheduled": scheduled, "created_at": ago(DAY), **fields}
+    return replace(a_pod(name, of=job, on="n0", **defaults), ready=ready)
 
 
 def down(name: str, job: Owner, since: float, **fields: Any) -> Pod:
@@ -90,11 +90,11 @@ def test_a_gang_of_several_jobs_runs_since_the_last_of_them_does(
 
 
 def test_an_end_that_is_announced() -> None:
-    said = (a_condition("SuccessCriteriaMet", reason="SuccessPolicy", since=ago(50)),)
-    owner = a_job("train", ending="SuccessPolicy", conditions=said)
+    reported = (a_condition("SuccessCriteriaMet", reason="SuccessPolicy", since=ago(50)),)
+    owner = a_job("train", ending="SuccessPolicy", conditions=reported)
     assert require_gang_finding("succeeded", facts_of(owner)).since == ago(50)
-    said = (a_condition("FailureTarget", reason="BackoffLimitExceeded", since=ago(40)),)
-    owner = a_job("train", ending="BackoffLimitExceeded", conditions=said)
+    reported = (a_condition("FailureTarget", reason="BackoffLimitExceeded", since=ago(40)),)
+    owner = a_job("train", ending="BackoffLimitExceeded", conditions=reported)
     assert require_gang_finding("failed", facts_of(owner)).since == ago(40)
 
 
@@ -147,8 +147,10 @@ def test_members_lost_since_too_few_are_left() -> None:
 
 
 def test_restarting_since_the_jobset_says_it() -> None:
-    said = (a_condition("RestartingJobSet", since=ago(45)),)
-    jobset = a_jobset("run", a_role("workers", pods=2), restarts=1, max_restarts=3, conditions=said)
+    reported = (a_condition("RestartingJobSet", since=ago(45)),)
+    jobset = a_jobset(
+        "run", a_role("workers", pods=2), restarts=1, max_restarts=3, conditions=reported
+    )
     (job,) = child_jobs(replace(jobset, restarting=True))[:1]
     unit = unit_of(replace(jobset, restarting=True), job, down("a", job, 20), up("b", job, 10))
     assert require_finding("restarting", unit).since == ago(45)
@@ -167,8 +169,8 @@ def test_pods_not_made_since_their_job_is_there() -> None:
     job = a_job("train", created_at=ago(6 * DAY), active_pods=None)
     assert require_finding("pods-not-created", unit_of(job)).since == ago(6 * DAY)
     resumed = (a_condition("Suspended", "False", since=ago(3600)),)
-    again = replace(job, conditions=resumed, resumed_at=ago(3600))
-    assert require_finding("pods-not-created", unit_of(again)).since == ago(3600)
+    repeated = replace(job, conditions=resumed, resumed_at=ago(3600))
+    assert require_finding("pods-not-created", unit_of(repeated)).since == ago(3600)
     had = replace(job, active_pods=2)
     assert require_finding("pods-not-created", unit_of(had)).since is None, (
         "its Job still counts two"
@@ -186,8 +188,8 @@ def test_an_image_that_was_never_there_since_the_pod_has_its_node() -> None:
     stuck = a_container(running=False, ready=False, state="waiting", reason="ImagePullBackOff")
     pod = down("a", JOB, DAY - 2, containers=(stuck,))
     assert require_finding("image-pull", unit_of(JOB, pod)).since == ago(DAY - 2)
-    again = replace(pod, containers=(replace(stuck, restarts=1),))
-    assert require_finding("image-pull", unit_of(JOB, again)).since is None
+    repeated = replace(pod, containers=(replace(stuck, restarts=1),))
+    assert require_finding("image-pull", unit_of(JOB, repeated)).since is None
     crashing = replace(stuck, reason="CrashLoopBackOff", restarts=7)
     looping = replace(pod, containers=(crashing,))
     assert require_finding("crash-loop", unit_of(JOB, looping)).since is None

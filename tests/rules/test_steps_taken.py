@@ -39,8 +39,8 @@ class Cluster:
         return f"scheduling.k8s.io/{self.version}"
 
     def group(self, quorum: int) -> None:
-        made = podgroup("ring", self.namespace, version=self.version, gang=quorum)
-        self.client.create(made)
+        objects = podgroup("ring", self.namespace, version=self.version, gang=quorum)
+        self.client.create(objects)
 
     def patch(self, api: str, kind: str, name: str, spec: Json) -> None:
         self.client.patch(api, kind, name, {"spec": spec}, self.namespace)

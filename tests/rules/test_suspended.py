@@ -60,7 +60,7 @@ def test_the_old_refusal_of_its_group_is_not_shown() -> None:
     group = a_group(quorum=2, placed=placed("False", texts.GROUP_136))
     finding = require_gang_finding("suspended", facts_of(a_job(suspended=True), group))
     assert "unschedulable" not in finding.message
-    assert [one.label for one in finding.evidence] == ["spec.suspend"]
+    assert [item.label for item in finding.evidence] == ["spec.suspend"]
 
 
 def test_every_unfinished_job_is_suspended() -> None:
@@ -82,7 +82,7 @@ def test_the_only_job_is_held() -> None:
         finding.message
         == "1 unfinished Job is suspended: run-workers-0 (held by alice since 2026-11-21 11:55 UTC: disk of n3)."
     )
-    assert [one.value for one in finding.evidence] == [
+    assert [item.value for item in finding.evidence] == [
         "true",
         "Hold run-workers-0 by alice (disk of n3)",
     ]
@@ -162,10 +162,10 @@ def test_evidence_names_the_field_of_the_kind(kind: OwnerKind) -> None:
     ref = kind.resource
     owner = Owner(meta=a_meta(ref.group, ref.kind, "run"), suspended=True)
     label = require_gang_finding("suspended", facts_of(owner)).evidence[0].label
-    wanted = (
+    expected = (
         "status.state.phase" if "volcano_command" in kind.levers else ".".join(kind.suspend_field)
     )
-    assert label == wanted
+    assert label == expected
 
 
 def test_what_somebody_above_may_suspend_again() -> None:

@@ -95,6 +95,6 @@ def test_a_host_as_domain_goes_with_a_reference() -> None:
     room = capacity_of(node("n0"), node("n1"))
     unit = gang(2, pod_requests(4), room, keys=("kubernetes.io/hostname",))
     finding = require_finding("topology-does-not-fit", unit)
-    (best,) = [one for one in finding.evidence if one.label == "best kubernetes.io/hostname"]
+    (best,) = [item for item in finding.evidence if item.label == "best kubernetes.io/hostname"]
     assert best.source is not None
     assert (best.source.kind, best.source.name) == ("Node", "n0")

@@ -26,8 +26,8 @@ def on(*nodes: str, pod_set: str = "main", **fields: Any) -> list[Made]:
 
 
 def unit(*pods: Made, **entry: Any) -> Unit:
-    given = {"assigned": ASSIGNED, "admitted": True, "has_quota": True, **entry}
-    return unit_of(JOB, an_entry(JOB, **given), *pods, *NODES)
+    defaults = {"assigned": ASSIGNED, "admitted": True, "has_quota": True, **entry}
+    return unit_of(JOB, an_entry(JOB, **defaults), *pods, *NODES)
 
 
 def test_pods_on_nodes_that_were_not_assigned() -> None:

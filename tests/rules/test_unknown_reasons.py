@@ -17,9 +17,11 @@ REASONS = st.from_regex(r"[A-Z][A-Za-z]{2,30}", fullmatch=True).filter(lambda on
 
 def refused(reason: str, text: str, *, of_pods: bool = False) -> Unit:
     job = a_job("train", group_name="ring")
-    said = a_condition("PodScheduled", "False", reason=reason, message=text) if of_pods else None
+    reported = (
+        a_condition("PodScheduled", "False", reason=reason, message=text) if of_pods else None
+    )
     group = a_group("ring", quorum=2, placed=None if of_pods else placed("False", text, reason))
-    pods = [a_pod(f"train-{index}", of=job, group="ring", scheduled=said) for index in (0, 1)]
+    pods = [a_pod(f"train-{index}", of=job, group="ring", scheduled=reported) for index in (0, 1)]
     return unit_of(job, group, *pods)
 
 
@@ -43,8 +45,8 @@ def test_a_reason_without_a_text_is_its_own_text(reason: str) -> None:
 
 def test_a_pod_that_could_be_placed_itself_tells_of_no_error() -> None:
     """Volcano 1.14.1 writes this reason, with the status False, while the gang of such a pod waits."""
-    said = "3/3 tasks in gang unschedulable: pod group is not ready, 3 minAvailable"
-    assert first_code(refused("Schedulable", said, of_pods=True)) != "scheduler-error"
+    reported = "3/3 tasks in gang unschedulable: pod group is not ready, 3 minAvailable"
+    assert first_code(refused("Schedulable", reported, of_pods=True)) != "scheduler-error"
 
 
 def test_no_room_stays_no_room() -> None:

@@ -37,7 +37,7 @@ def test_the_pod_that_tells_why_is_quoted() -> None:
         "The scheduler finds no room for 6 pods: 0/4 nodes are available: 4 Insufficient "
         "nvidia.com/gpu."
     )
-    assert [(one.label, one.value) for one in finding.evidence] == [
+    assert [(item.label, item.value) for item in finding.evidence] == [
         ("pods placed", "0 of 6"),
         ("quorum", "6"),
         ("scheduler says", texts.GPU_SHORT),
@@ -156,7 +156,9 @@ def test_arithmetic_contradicts_the_scheduler_both_are_said() -> None:
         "count they fit now."
     )
     assert {
-        one.source.kind for one in finding.evidence if one.label == "would fit on" and one.source
+        item.source.kind
+        for item in finding.evidence
+        if item.label == "would fit on" and item.source
     } == {"Node"}
 
 

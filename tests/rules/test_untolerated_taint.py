@@ -27,7 +27,9 @@ def test_all_nodes_have_it() -> None:
     assert values_in(finding.message) == "3 2 gpu=reserved:NoSchedule"
     assert evidence_values(finding, "node: untolerated taint") == ["n0", "n1", "n2"]
     assert {
-        one.source.kind for one in finding.evidence if one.label.startswith("node:") and one.source
+        item.source.kind
+        for item in finding.evidence
+        if item.label.startswith("node:") and item.source
     } == {"Node"}
     assert evidence_values(finding, "scheduler says") == [SAYS]
 

@@ -28,8 +28,8 @@ def a_claim(name: str = CLAIM, *, age: float = 300, **fields: Any) -> NodeClaim:
     """A claim as Karpenter has just made it, some seconds ago."""
     meta = a_meta("karpenter.sh", "NodeClaim", name, namespace="", created_at=ago(age))
     unknown = {name: unsure(name) for name in ("Launched", "Registered", "Initialized")}
-    given = {name.lower(): condition for name, condition in unknown.items()}
-    return NodeClaim(meta=meta, pool="gpu", **{**given, **fields})
+    defaults = {name.lower(): condition for name, condition in unknown.items()}
+    return NodeClaim(meta=meta, pool="gpu", **{**defaults, **fields})
 
 
 def unsure(step: str, why: tuple[str, str] = AWAITED) -> Condition:
@@ -41,8 +41,8 @@ def done(step: str, seconds: float) -> Condition:
 
 
 def launched(name: str = CLAIM, seconds: float = 240, **more: Any) -> NodeClaim:
-    given = {"registered": unsure("Registered", NO_NODE), **more}
-    return a_claim(name, launched=done("Launched", seconds), **given)
+    defaults = {"registered": unsure("Registered", NO_NODE), **more}
+    return a_claim(name, launched=done("Launched", seconds), **defaults)
 
 
 def registered(node: str, seconds: float = 60, **more: Any) -> NodeClaim:
@@ -59,9 +59,9 @@ def nominated(unit: Unit, at: int, claim: str = CLAIM, seconds: float = 300) -> 
 def gang_with(*claims: NodeClaim, seconds: float = 300, why: str = "") -> Unit:
     """Two pods of 8 GPUs where a node has 4, both nominated to the claim some seconds ago."""
     unit = gang(2, pod_requests(8), capacity_of(node("n0", used=4)))
-    seen = None if why else {claim.meta.ref.name: claim for claim in claims}
-    unit = replace(unit, gang=with_cluster(unit.gang, autoscaling=Autoscaling(seen, why)))
-    events = tuple(nominated(unit, at, seconds=seconds) for at in (0, 1))
+    observed = None if why else {claim.meta.ref.name: claim for claim in claims}
+    unit = replace(unit, gang=with_cluster(unit.gang, autoscaling=Autoscaling(observed, why)))
+    events = tuple(nominated(unit, index, seconds=seconds) for index in (0, 1))
     return replace(unit, events=events)
 
 
@@ -106,9 +106,9 @@ def test_a_claim_says_how_far_it_is(claim: NodeClaim, words: str) -> None:
     assert evidence_values(finding, "Karpenter says") == [
         "Pod should schedule on: nodeclaim/gpu-x7k2p"
     ]
-    (said,) = (one for one in finding.evidence if one.label == "NodeClaim gpu-x7k2p")
-    assert said.source == claim.meta.ref
-    assert f"{said.value}." in finding.message
+    (texts,) = (item for item in finding.evidence if item.label == "NodeClaim gpu-x7k2p")
+    assert texts.source == claim.meta.ref
+    assert f"{texts.value}." in finding.message
 
 
 def test_a_launch_that_fails_says_why() -> None:
@@ -130,7 +130,7 @@ def test_of_several_claims_the_one_that_is_least_far_is_named() -> None:
         "Karpenter brings nodes for 2 of 2 pods: 2 NodeClaims, the one least far along is "
         "gpu-zz9: it is not launched yet."
     )
-    assert [one.label for one in finding.evidence if one.label.startswith("NodeClaim")] == [
+    assert [item.label for item in finding.evidence if item.label.startswith("NodeClaim")] == [
         "NodeClaim gpu-zz9",
         "NodeClaim gpu-x7k2p",
     ]
@@ -175,8 +175,8 @@ def test_a_claim_that_is_being_deleted_brings_nothing() -> None:
     claim = replace(claim, meta=replace(claim.meta, deleting_since=ago(5)))
     unit = gang_with(claim)
     assert first_code(unit) == "no-matching-node"
-    (said,) = evidence_values(require_finding("no-matching-node", unit), "NodeClaim gpu-x7k2p")
-    assert said.startswith("is being deleted: ")
+    (reported,) = evidence_values(require_finding("no-matching-node", unit), "NodeClaim gpu-x7k2p")
+    assert reported.startswith("is being deleted: ")
 
 
 def test_a_claim_can_come_later_than_the_word_of_it() -> None:
@@ -220,7 +220,7 @@ def test_a_later_refusal_of_karpenter_takes_the_nomination_back() -> None:
 
 
 def nodes_named(finding: Finding) -> set[str]:
-    sources = (one.source for one in finding.evidence)
+    sources = (item.source for item in finding.evidence)
     return {ref.name for ref in sources if ref is not None and ref.kind == "Node"}
 
 
@@ -242,11 +242,11 @@ def test_also_behind_many_claims_that_are_gone() -> None:
     """Evidence has the first claims, of which none may bring a node any more."""
     unit = gang_with(registered("n7"))
     pods = [
-        replace(unit.pods[0], meta=a_meta("", "Pod", f"more-{at}", created_at=ago(300)))
-        for at in range(9)
+        replace(unit.pods[0], meta=a_meta("", "Pod", f"more-{index}", created_at=ago(300)))
+        for index in range(9)
     ]
     more = replace(unit, pods=(*unit.pods, *pods))
-    gone = [nominated(more, 2 + at, f"gone-{at}") for at in range(9)]
-    finding = require_finding("waiting-for-nodes", replace(more, events=(*unit.events, *gone)))
+    deleted = [nominated(more, 2 + index, f"gone-{index}") for index in range(9)]
+    finding = require_finding("waiting-for-nodes", replace(more, events=(*unit.events, *deleted)))
     assert "NodeClaim gpu-x7k2p has brought node n7" in finding.message
     assert nodes_named(finding) == {"n7"}

@@ -64,8 +64,8 @@ def test_it_thought_better_of_it() -> None:
 
 def test_events_about_pods_that_are_gone_say_nothing() -> None:
     unit = gang_with("TriggeredScaleUp", TRIGGERED)
-    gone = tuple(
-        replace(one, regarding=replace(one.regarding, uid=f"gone-{index}"))
-        for index, one in enumerate(unit.events)
+    deleted = tuple(
+        replace(event, regarding=replace(event.regarding, uid=f"gone-{index}"))
+        for index, event in enumerate(unit.events)
     )
-    assert first_code(replace(unit, events=gone)) == "no-matching-node"
+    assert first_code(replace(unit, events=deleted)) == "no-matching-node"

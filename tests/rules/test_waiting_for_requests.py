@@ -41,8 +41,10 @@ def a_request(**fields: Any) -> ProvisioningRequest:
 def gang_with(*requests: ProvisioningRequest, why: str = "") -> Unit:
     """Two pods of 8 GPUs that consume `big`, where a node has 4."""
     unit = gang(2, pod_requests(8), capacity_of(node("n0", used=4)), provisioning_request="big")
-    seen = {(one.meta.ref.namespace, one.meta.ref.name): one for one in requests}
-    autoscaling = Autoscaling(requests=None if why else seen, why_no_requests=why)
+    observed = {
+        (request.meta.ref.namespace, request.meta.ref.name): request for request in requests
+    }
+    autoscaling = Autoscaling(requests=None if why else observed, why_no_requests=why)
     return replace(unit, gang=with_cluster(unit.gang, autoscaling=autoscaling))
 
 
@@ -71,8 +73,8 @@ def test_a_request_that_brings_nodes(request_: ProvisioningRequest, words: str) 
     finding = require_finding("waiting-for-nodes", unit)
     assert (finding.message, finding.health) == (words, Health.WAITING)
     assert first_code(unit) == "waiting-for-nodes"
-    (said,) = (one for one in finding.evidence if one.label == LABEL)
-    assert said.source == request_.meta.ref
+    (texts,) = (item for item in finding.evidence if item.label == LABEL)
+    assert texts.source == request_.meta.ref
 
 
 def test_nodes_that_were_asked_for_are_believed_in_for_fifteen_minutes() -> None:

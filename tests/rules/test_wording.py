@@ -66,10 +66,10 @@ def test_pods_left() -> None:
 
 
 def test_a_part_of_a_gang_is_named() -> None:
-    whole = unit_of(a_job("train"), name="train", noun="Job")
+    complete = unit_of(a_job("train"), name="train", noun="Job")
     jobset = a_jobset("run", a_role("workers", jobs=2))
     part = unit_of(jobset, name="run-workers-1", noun="Job", desired=2)
-    assert scope(whole) == ""
+    assert scope(complete) == ""
     assert scope(part) == "Job run-workers-1: "
 
 

@@ -30,9 +30,9 @@ def capacity_of(
 
 def cpu_node(name: str, *, used: int = 0, **more: Any) -> NodeInfo:
     """A node of 8 cores, 64Gi and 8 places for pods, without GPUs; `used` cores are taken."""
-    given = {"allocatable": {"cpu": 8000, "memory": 64 * 2**30, "pods": 8}, **more}
+    defaults = {"allocatable": {"cpu": 8000, "memory": 64 * 2**30, "pods": 8}, **more}
     return NodeInfo(
-        name, {"kubernetes.io/hostname": name}, now=Requested({"cpu": used * 1000}), **given
+        name, {"kubernetes.io/hostname": name}, now=Requested({"cpu": used * 1000}), **defaults
     )
 
 
@@ -136,10 +136,10 @@ def fitting_for(unit: Unit, seconds: float = 60) -> Unit:
 
 def refused_again(unit: Unit, seconds: float) -> Unit:
     """The same where a pod was refused for the first time so long ago."""
-    again = a_condition(
+    repeated = a_condition(
         "PodScheduled", "False", reason="Unschedulable", message=texts.GPU_SHORT, since=ago(seconds)
     )
-    pods = (*unit.pods[:-1], replace(unit.pods[-1], scheduled=again))
+    pods = (*unit.pods[:-1], replace(unit.pods[-1], scheduled=repeated))
     return with_placement(replace(unit, pods=pods))
 
 
@@ -153,7 +153,7 @@ def with_port(number: int) -> Needs:
 
 def evidence_values(finding: Finding, label: str) -> list[str]:
     """What the evidence of that label says."""
-    return [one.value for one in finding.evidence if one.label == label]
+    return [item.value for item in finding.evidence if item.label == label]
 
 
 def message_of(code: str, unit: Unit) -> str:
