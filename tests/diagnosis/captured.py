@@ -35,8 +35,8 @@ _VERSIONS = {"1.35": "v1alpha1", "1.36": "v1alpha2", "1.37": "v1beta1", "plain":
 def verdicts(file: Path, seconds: float = 1, with_room: bool = False) -> dict[str, Verdict]:
     """Return `Kind/name` → verdict for every gang of a captured state.
 
-    It is assessed that long after the last time that any of its objects tells; without room, as
-    where nodes cannot be read, only what the scheduler says is known of placement.
+    The assessment happens `seconds` after the newest time in its objects. Without `with_room` nodes count as
+    unreadable, so the scheduler's texts are the only source about placement.
     """
     objects = {model.meta.ref.uid: model for model in models(file)}
     now = max(_times(objects.values())) + timedelta(seconds=seconds)

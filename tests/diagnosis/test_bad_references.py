@@ -1,4 +1,4 @@
-"""References that are wrong, odd or many: nothing is counted twice, nothing is lost, and it is said in a word."""
+"""Wrong, odd or many references: each object counts once, and the finding names the problem."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def graph_of(*objects: Made) -> OwnershipGraph:
 
 
 def owned_by(thing: Any, *owners: str) -> Any:
-    """Return the object with these owner references, none of which is a controller."""
+    """Return the object with these owner references, without a controller."""
     return replace(thing, meta=replace(thing.meta, controller=None, owner_uids=owners))
 
 

@@ -1,7 +1,7 @@
-"""What gangboard says of states that real control planes were brought into.
+"""Verdicts on states that real control planes were brought into.
 
-The expectations are what a person on call should be told of a state of that name (state_list in
-tests/controlplane), the numbers those that the state was made with.
+The expectations are what a person on call should read about a state of that name (state_list in
+tests/controlplane). The numbers are those of its creation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One verdict: which finding wins, and what is kept beside it."""
+"""One verdict: which finding decides, and which others stay."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def rules(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def says(findings: dict[str, Finding], code: str = "said", **fields: Any) -> UnitRule:
-    """A rule that finds what is given for a unit's name."""
+    """Return a rule that finds the given finding for a unit's name."""
     return UnitRule(code, Stage.PLACEMENT, code, 1, lambda unit: findings.get(unit.name), **fields)
 
 

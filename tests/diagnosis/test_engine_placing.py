@@ -32,7 +32,7 @@ def gang(*pods: Any, **fields: Any) -> Gang:
 
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[Placing | None]:
-    """What the only rule is shown."""
+    """Return the placement results that the only rule gets."""
     visible: list[Placing | None] = []
 
     def look(unit: Unit) -> Finding:

@@ -1,4 +1,4 @@
-"""Findings that are too long for a row: what is cut is said, and no name gets past redaction by it."""
+"""Findings that are too long for a row: the cut is visible, and redaction still removes every name."""
 
 from __future__ import annotations
 

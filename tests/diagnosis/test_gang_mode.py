@@ -1,4 +1,4 @@
-"""Which pods of a JobSet are in one gang, told beside what it asks for, and where its groups are."""
+"""Which pods of a JobSet are in one gang, compared with its request, and the domains of its groups."""
 
 from __future__ import annotations
 

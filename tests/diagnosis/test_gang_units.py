@@ -108,7 +108,7 @@ def test_a_group_made_for_a_job_is_its_unit_before_there_are_pods() -> None:
 
 
 def test_pods_tell_that_a_job_is_not_in_its_group() -> None:
-    """The Job controller fell back: a group is there, the pods do not name it."""
+    """The Job controller fell back: a group exists, but the pods do not name it."""
     job = a_job("train", pods=2)
     (unit,) = the_units(job, a_group("train-5f", of=job, quorum=2), *pods_of(job, 2)).values()
     assert (unit.noun, unit.quorum, unit.group) == ("Job", None, None)

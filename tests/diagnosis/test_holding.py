@@ -1,4 +1,4 @@
-"""Holds from the cluster to what the Gang page says: held, armed only, or of nobody."""
+"""Holds from the cluster to the Gang page: held, armed only, or on a missing Job."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HELD = replace(HELD, suspended=True)
 
 
 def verdict(*objects: Owner | Pod | Hold | QueueEntry, **owner: Any) -> Verdict:
-    """What is said of the JobSet and these objects; the first Job's pods run."""
+    """Return the verdict on the JobSet and these objects. The first Job's pods run."""
     return assess(
         assemble(
             replace(JOBSET, **owner),
@@ -70,7 +70,7 @@ def test_suspended_without_a_hold_is_not_held() -> None:
 
 
 def test_armed_is_not_held() -> None:
-    """A Hold suspends nothing by itself, and without its policy nothing at all."""
+    """A Hold by itself suspends no Job, and without its policy it has no effect."""
     second = replace(HELD, suspended=False)
     result = verdict(second, *pods_of(second, 2, on="n1"), a_hold(second))
     state = job(result)

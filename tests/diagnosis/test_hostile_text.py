@@ -54,7 +54,7 @@ Judged = tuple[Any, dict[str, Any]]
 
 
 def judged() -> Iterator[Judged]:
-    """Yield what the gangs of the simulated fleets and of captured states are judged by."""
+    """Yield the facts of the gangs of the simulated fleets and of captured states."""
     for fleet in (EAST, WEST):
         yield from _gangs(_simulated(fleet))
     for file in captures(profile="1.37"):
@@ -155,7 +155,10 @@ def _shown(finding: Finding) -> tuple[ShownStep, ...]:
 def _check(
     root: Any, given: dict[str, Any], changed: Mapping[str, str], where: Iterable[str]
 ) -> set[str]:
-    """Judge the gang with other texts: commands are of safe words, and none of these texts. Return the codes."""
+    """Assess the gang with other texts, and return the codes.
+
+    Commands may contain safe words only, and none of these texts.
+    """
     text = {**given, **{name: _with(given[name], changed) for name in where}}
     verdict = assess(assemble(_with(root, changed), **text))
     jobs = (job.finding for job in verdict.jobs if job.finding is not None)

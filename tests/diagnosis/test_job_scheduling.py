@@ -1,4 +1,4 @@
-"""How each Job is scheduled and why, by what the Job controller of each minor does."""
+"""How each Job is scheduled and why, by the Job controller of each minor version."""
 
 from __future__ import annotations
 

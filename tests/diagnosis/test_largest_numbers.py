@@ -27,9 +27,9 @@ from tests.gangs import assemble
 from tests.largest_objects import LARGEST, body_of, largest, lines_of
 
 MOST_LINES = 400_000
-"""Of all that one object is put through: some 50 ms."""
+"""Lines executed for one object, in all steps: about 50 ms."""
 MOST_BYTES = 256 * 1024
-"""Of the columns `detail` and `memory` together."""
+"""The size of the columns `detail` and `memory` together."""
 RESOURCES = [
     *(kind.resource for kind in owner_kinds()),
     *(resource for api in grouping_apis() for resource in api.resources),
@@ -39,16 +39,16 @@ RESOURCES = [
 
 @dataclass(frozen=True)
 class Seen:
-    """What became of one object."""
+    """The results for one object."""
 
     model: Any
     row: dict[str, Any]
-    """Empty for what is no gang."""
+    """Empty for an object that is not a gang."""
     verdict: Verdict | None = None
 
     @property
     def size(self) -> int:
-        """Bytes of what is stored of the gang beside its plain columns."""
+        """Bytes stored for the gang, without its plain columns."""
         return sum(len(self.row[name]) for name in ("detail", "memory")) if self.row else 0
 
 

@@ -1,4 +1,4 @@
-"""What is counted of a gang, and what is remembered of it."""
+"""Counts and memory of a gang's members."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_a_unit_that_went_is_remembered_for_a_day() -> None:
 
 
 def test_it_is_remembered_how_many_ran_when_it_was_whole() -> None:
-    """A queue of ten with two at a time: what is asked for grows with each pod that is done."""
+    """A queue of ten with two at a time: the requested number grows with each pod that is done."""
     defaults: dict[str, Any] = {"completions": 10, "parallelism": 2, "created_at": ago(9000)}
     job = a_job(pods=2, **defaults)
     two = pods_of(job, 2, on="n0")
@@ -187,7 +187,7 @@ def test_it_is_remembered_how_many_ran_when_it_was_whole() -> None:
 
 
 def test_what_was_read_late_is_not_of_the_next_attempt() -> None:
-    """The pods of the first attempt still ran in what was judged when the Job of the second was there already."""
+    """The pods of the first attempt still ran in an assessment that already contained the Job of the second."""
     before = a_jobset("run")
     (old,) = child_jobs(before, created_at=ago(3000))
     memory = assess(gang(before, old, *pods_of(old, 2, on="n0"))).memory

@@ -98,7 +98,7 @@ def test_each_job_keeps_its_own_finding() -> None:
 
 
 def test_advice_is_about_the_whole() -> None:
-    """2 CPU on one node would let one Job go; nobody asks that of a gang of two."""
+    """2 CPU on one node would let one Job start, which is no advice for a gang of two."""
     verdict = assess(gang(role()))
     assert verdict.finding.advice_texts == (
         "Wait for 2 CPUs on each of the nodes a and b to become free: then both pods fit.",
@@ -156,7 +156,7 @@ def test_one_that_no_node_could_host_is_the_cause() -> None:
 
 
 def test_what_cannot_be_decided_together_is_not_guessed() -> None:
-    """Volumes are not worked out: by the amounts both fit, and nobody can tell."""
+    """The arithmetic does not cover volumes. By the amounts both fit, so the result is unknown."""
     unclear = Needs(unsupported=("volumes",))
     jobset = a_jobset("run", role(cpu="1"))
     pods = [pod for job in child_jobs(jobset) for pod in waiting(job, needs=unclear)]
@@ -218,7 +218,7 @@ def test_the_code_is_that_of_all_pods_tried_in_every_way(free: list[int], asked:
 
 
 def test_pods_with_a_node_are_not_in_the_sum() -> None:
-    """Of four pods of two Jobs one has a node; the other three ask for 9 CPU."""
+    """One of the four pods of two Jobs has a node. The other three ask for 9 CPU."""
     first, second = child_jobs(a_jobset("run", role(pods=2, cpu="3")))
     placed, late = pods_of(first, 2)
     pods = [

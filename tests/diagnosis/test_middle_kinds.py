@@ -1,4 +1,4 @@
-"""What only stands between an owner and its pods, and groups that are owned by groups."""
+"""Objects between an owner and its pods, and groups that are owned by groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that begin with another name: nothing of one owner is ever taken for the other's."""
+"""Names that begin with another name: no object moves to the owner with the shorter name."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_whose_pod_a_name_can_be(job: str, indexed: bool, pod: str, is_own: bool
 
 
 def _waiting(job: Owner) -> list[Pod]:
-    """Its pods, none of which has a node; their names and uids are like nobody's."""
+    """Return its pods, none of which has a node. Their names and uids match no other object."""
     name = job.meta.ref.name
     return [
         a_pod(f"waits-{number}", of=job, uid=f"pod-{number}-of-{name}")

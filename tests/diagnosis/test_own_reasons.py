@@ -106,7 +106,7 @@ def test_at_the_quorum_of_its_owner_a_unit_is_below_its_size() -> None:
 
 
 def test_below_it_members_that_hold_nodes_are_told_of_as_such() -> None:
-    """Near miss: nothing keeps them together, so one can hold a node in vain."""
+    """Near miss: no gang keeps them together, so a member can occupy a node uselessly."""
     finding = judged(a_ring(quorum=3), *members(2, 2)).finding
     assert (finding.code, finding.health) == ("partly-placed", Health.DEGRADED)
 

@@ -273,7 +273,7 @@ def test_nodes_and_events_touch_the_gangs_they_are_about() -> None:
 
 
 def test_an_event_about_an_unknown_maker_of_members_touches_their_gang() -> None:
-    """A StatefulSet is no member; that it cannot make its pods is told of it alone."""
+    """A StatefulSet is not a member, and the event about its failed pods has no other object."""
     maker = Controller("apps", "StatefulSet", "ring", "uid-sts")
     group = a_group("ring", quorum=4)
     grouped, alone = a_pod("ring-0", of=maker, group="ring"), a_pod("web-0", of=maker)

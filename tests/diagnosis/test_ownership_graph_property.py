@@ -39,7 +39,7 @@ ALL = [*OWNERS, *PODS, *GROUPS, *COMPOSITES, *WORKLOADS, *ATTACHED]
 
 owner_uid = st.none() | st.sampled_from([*OWNERS, "unknown"])
 MIDDLE = "o3"
-"""Of a kind that only stands between an owner and its pods."""
+"""A kind that only stands between an owner and its pods."""
 OF_OCCUPANTS = {"o4": ("StatefulSet", "db"), "o5": ("Deployment", "web")}
 """Owners that are gangs only while a group keeps their pods together: uid → kind and name."""
 # Groups can be owned by groups, also in a ring.

@@ -1,4 +1,4 @@
-"""Preemptions in the facts of both gangs, and what is remembered of them."""
+"""Preemptions in the facts of both gangs, and their memory of them."""
 
 from dataclasses import replace
 from typing import Any

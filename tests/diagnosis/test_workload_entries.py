@@ -180,7 +180,7 @@ def test_of_two_workloads_of_one_name_the_newer_counts() -> None:
 
 
 def test_a_workload_that_the_job_owns_made_no_group() -> None:
-    """Without `workloadRef` its pods are in none, whoever owns the Workload."""
+    """Pods without `workloadRef` are in no group, even if their Job owns the Workload."""
     job = a_job("train", pods=2)
     (unit,) = the_units(job, a_plan(of=job), *pods_of(job, 2)).values()
     assert (unit.group_name, unit.quorum) == ("", None)

@@ -1,4 +1,4 @@
-"""`hold`: what the actor may make, and that a Hold can be taken back where nothing else may be done."""
+"""`hold`: the objects that the actor may create, and the release of a Hold if no other action is allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the Hold is installed, from what a poll has seen."""
+"""Installation of the Hold, as a poll observes it."""
 
 from __future__ import annotations
 

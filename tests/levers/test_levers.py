@@ -1,4 +1,4 @@
-"""Walks the registry of levers: nobody is in it without a test, and none is half-made."""
+"""Every lever in the registry has a test and is complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`native` needs both: that independent Jobs were asked for, and that this build was seen to honour it."""
+"""`native` needs two things: a request for independent Jobs, and a build that was seen to honour it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`suspend` writes the field that the kind has, and nothing where it is so already."""
+"""`suspend` writes the suspend field of the kind, unless it has that value already."""
 
 from __future__ import annotations
 

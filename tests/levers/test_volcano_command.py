@@ -1,4 +1,4 @@
-"""`volcano_command`: what is sent to abort a Job of Volcano and to resume it, and when it is not."""
+"""`volcano_command`: the Commands that abort and resume a Job of Volcano, and their refusals."""
 
 from __future__ import annotations
 

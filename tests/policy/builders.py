@@ -59,7 +59,7 @@ def a_child(owner: Owner, name: str, **fields: Any) -> Owner:
 
 
 def a_standalone(**fields: Any) -> Gang:
-    """A Job of four pods that nobody owns; it is its own only Job."""
+    """Return the gang of a Job of four pods without an owner. The Job is its own only child."""
     job = a_job("train", pods=4, **fields)
     return a_gang(owner=job, jobs=(job,))
 
@@ -103,5 +103,5 @@ def bodies(found: Plan) -> list[Any]:
 
 
 def text(found: Plan) -> str:
-    """Everything that it says about what comes of it."""
+    """Return all texts about consequences of the plan."""
     return "\n".join((*found.reactions, *found.warnings))

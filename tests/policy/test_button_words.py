@@ -1,4 +1,4 @@
-"""The words of buttons: what a click does to a Job, when it is suspended with its whole gang."""
+"""The words of buttons: the effect of a click on a Job that is suspended with its whole gang."""
 
 from __future__ import annotations
 

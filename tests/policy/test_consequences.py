@@ -1,6 +1,6 @@
-"""What a JobSet will do with a stopped Job, from its own policies.
+"""Behaviour of a JobSet with a stopped Job, by its policies.
 
-jobset-kueue.md §2.1 to §2.3, real-control-plane.md §3, and the controllers of JobSet v0.12.
+Sources: jobset-kueue.md §2.1 to §2.3, real-control-plane.md §3, and the controllers of JobSet v0.12.
 """
 
 from __future__ import annotations
@@ -260,7 +260,7 @@ def test_a_group_that_is_not_known_is_said() -> None:
 
 
 def test_a_restart_in_place_waits_for_all_pods() -> None:
-    """The barrier is lifted when all pods of the spec are there (in_place_restart.go, v0.12)."""
+    """The barrier is lifted when all pods of the spec exist (in_place_restart.go, v0.12)."""
     owner = a_trio(policies=Policies(restart_strategy="InPlaceRestart"))
     assert (
         "JobSet trio restarts in place: after a failure its containers run on only when all 6 pods "
@@ -283,7 +283,7 @@ def test_the_end_of_a_hold_is_said() -> None:
 
 
 def test_without_policies_nothing_is_claimed() -> None:
-    """An owner of which nobody has read the policies: no sentence is made up."""
+    """The policies of the owner were not read, so there is no sentence about them."""
     reported = _said(a_trio(policies=None))
     assert "fail" not in reported
     assert "complete" not in reported

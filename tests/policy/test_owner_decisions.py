@@ -157,7 +157,7 @@ def test_what_waits_in_a_queue_leaves_it() -> None:
 
 
 def test_every_workload_of_the_owner_is_patched_once() -> None:
-    """One of each group of a LeaderWorkerSet; finished and deactivated ones are left alone."""
+    """One for each group of a LeaderWorkerSet, without finished and deactivated ones."""
     done = an_entry(name="w-done", conditions=(Condition("Finished", "True", "OutOfSync"),))
     entries = (an_entry(name="w-0"), an_entry(name="w-1"), an_entry(name="w-off", active=False))
     context = a_context(a_trio(queue="lq"), entries=(*entries, done))

@@ -1,4 +1,4 @@
-"""What holds for every plan, whatever the gang and the cluster are like."""
+"""Properties of every plan, for any gang and cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is refused, in which words: design §5, jobset-kueue.md §2.4, gang-owners.md §1."""
+"""Refusals and their sentences: design §5, jobset-kueue.md §2.4, gang-owners.md §1."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_a_hold_that_is_there_gets_no_other_end() -> None:
 @pytest.mark.parametrize("verb", ["suspend", "resume"])
 @pytest.mark.parametrize("name", ["trio", "trio-w-1"])
 def test_nothing_is_changed_in_a_version_that_is_not_known(name: str, verb: str) -> None:
-    """It is read as the newest known version. What its controller makes of a change is not known."""
+    """It is read as the newest known version. The effect of a change on its controller is unknown."""
     context = a_context(api_versions={"jobsets.jobset.x-k8s.io": "v2"})
     assert _refused(make_plan(context, name, verb)) == (
         "JobSet trio is served as v2, which this release does not know: gangboard reads it, and changes "

@@ -1,4 +1,4 @@
-"""Resuming one Job: by what is there (design §5, real-control-plane.md §3, last row)."""
+"""Resuming one Job by its Hold, pause or bare suspend (design §5, real-control-plane.md §3, last row)."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ RELEASES = [
     ("context", "says"), [case[1:] for case in RELEASES], ids=[case[0] for case in RELEASES]
 )
 def test_only_the_hold_is_removed(context: Gang, says: str) -> None:
-    """Its removal is never refused for what the owner is; the Job is left as it is."""
+    """The state of the owner never blocks its removal, and the Job does not change."""
     plan = make_plan(context, "trio-w-1", "resume")
     assert [step.kind for step in plan.steps] == [StepKind.DELETE_HOLD]
     assert plan.before["spec.suspend"] == plan.after["spec.suspend"]
@@ -96,7 +96,7 @@ def test_only_the_hold_is_removed(context: Gang, says: str) -> None:
 
 
 def test_every_hold_on_the_job_is_removed() -> None:
-    """Somebody made one by hand beside ours: with one left the Job would stay suspended."""
+    """A second Hold was created by hand. With one left, the Job would stay suspended."""
     context = replace(
         _held(), holds=(a_hold(), a_hold(name="by-hand", by="bob", reason="do not touch"))
     )
@@ -142,7 +142,7 @@ def test_held_and_paused_takes_two_resumes() -> None:
 
 
 def test_a_job_whose_hold_was_deleted_by_hand_is_proved_and_resumed() -> None:
-    """Nothing resumes it by itself until something touches it (observed for 15 s)."""
+    """Its controller does not resume it until the Job changes (observed for 15 s)."""
     child = a_child(TRIO, "trio-w-1", suspended=True, held_by="gone")
     plan = make_plan(a_context(TRIO, child), "trio-w-1", "resume")
     assert plan.lever == "native"

@@ -255,7 +255,7 @@ def _sharing(quorum: int) -> Gang:
 
 
 def test_a_shared_group_is_judged_by_all_that_leave_it() -> None:
-    """Of 6 pods the quorum is 4: one Job may go, two may not."""
+    """The quorum is 4 of 6 pods: one Job may stop, two may not."""
     assert "PodGroup" not in " ".join(said(_sharing(4), "trio-w-0"))
     assert (
         "2 of them share PodGroup ring with 1 other Job, whose quorum is 4 pods; 2 would remain. A "
@@ -267,7 +267,7 @@ def test_a_shared_group_is_judged_by_all_that_leave_it() -> None:
 
 
 class TestEachOfThem:
-    """What a plan says of one Job that is chosen with others."""
+    """The plan for one Job that is chosen together with others."""
 
     def _said(self, owner: Owner, name: str, *chosen: str) -> str:
         uids = frozenset(f"uid-{item}" for item in chosen)

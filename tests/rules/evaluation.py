@@ -1,4 +1,4 @@
-"""How the tests of rules ask: one rule about one unit, or all rules as the verdict would."""
+"""How tests evaluate rules: one rule for one unit, or all rules in the order of the engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Rule = TypeVar("Rule", GangRule, UnitRule)
 
 
 def rule_with_code(code: str, judged_at: type[Rule]) -> Rule:
-    """The rule with that code about the whole gang, or about a unit."""
+    """Return the gang rule or unit rule with that code."""
     return next(rule for rule in rules() if rule.code == code and isinstance(rule, judged_at))
 
 
@@ -30,7 +30,7 @@ def evaluate(code: str, unit: Unit) -> Finding | None:
     rule = rule_with_code(code, UnitRule)
     finding = rule.find(unit)
     if finding is not None:
-        # The rule is asked at admission; the gang is shown in the stage that its other Jobs are in.
+        # The rule runs in stage admission, and its finding has the stage of the other Jobs.
         assert finding.stage is (Stage.RUN if code == "job-suspended" else rule.stage)
         assert finding.unit == unit.name
         assert finding.code in (code, "starting")
@@ -50,7 +50,7 @@ def require_gang_finding(code: str, facts: Gang) -> Finding:
 
 
 def first_code(unit: Unit) -> str:
-    """The code of the first rule that finds something: overrides, then stage by stage."""
+    """Return the code of the first rule with a finding: overrides, then stage by stage."""
     for rule in unit_rules():
         finding = rule.find(unit)
         if finding is not None:
@@ -59,7 +59,7 @@ def first_code(unit: Unit) -> str:
 
 
 def first_gang_code(facts: Gang) -> str:
-    """The code of the first rule about the whole gang, or empty text."""
+    """Return the code of the first gang rule with a finding, or an empty text."""
     for rule in gang_rules():
         finding = rule.find(facts)
         if finding is not None:
@@ -68,11 +68,11 @@ def first_gang_code(facts: Gang) -> str:
 
 
 def unit_of(owner: Any, *objects: Made, facts: dict[str, Any] | None = None, **fields: Any) -> Unit:
-    """`a_unit` of the facts of these objects; `facts` are words of Gang."""
+    """Return `a_unit` of the facts of these objects. `facts` are fields of Gang."""
     return a_unit(facts_of(owner, *objects, **(facts or {})), **fields)
 
 
 def whole_memory(seconds_ago: float = 30, since: datetime | None = None) -> UnitMemory:
-    """The memory of a unit that was whole until then, with a count that has just changed."""
+    """Return the memory of a unit that was complete until then, with a count that has just changed."""
     complete = ago(seconds_ago)
     return UnitMemory(created_since=since or complete, whole_at=complete, reached_size_at=ago(300))

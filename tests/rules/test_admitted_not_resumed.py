@@ -1,4 +1,4 @@
-"""`queue-evaluating` of what was admitted: no kind is left suspended for long."""
+"""`queue-evaluating` after admission: no kind stays suspended for long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`being-deleted`: what goes on purpose, and what should be gone and is not."""
+"""`being-deleted`: deletions in progress, and objects that should be gone."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_a_suspended_jobset_goes_too() -> None:
 
 
 def test_pods_that_run_on_under_a_job_that_goes() -> None:
-    """A finalizer of somebody else: the garbage collector takes its pods only after it."""
+    """A foreign finalizer: the garbage collector deletes the pods only after it is removed."""
     job = a_job("train", deleting_since=ago(600), created_at=ago(9000))
     finding = told(job, *pods_of(job, 2, on="n0"))
     assert finding.health is Health.BLOCKED

@@ -92,7 +92,7 @@ def test_an_owner_that_asks_for_too_few() -> None:
 
 
 def test_an_old_refusal_explains_nothing_where_no_pod_is_missing() -> None:
-    """All that is asked for is there: what was refused once is not what the quorum lacks."""
+    """All requested pods exist, so an earlier refusal does not explain the missing quorum."""
     job = a_job("train", pods=2, group_name="ring")
     refused = an_event(job, "FailedCreate", texts.QUOTA)
     unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2), refused)
@@ -107,7 +107,7 @@ STATEFUL_SET = Controller("apps", "StatefulSet", "ring", "uid-sts")
 
 
 def bare(*more: Event, of: Controller | None = None) -> Unit:
-    """A PodGroup that nobody owns, with two pods of the four that it needs."""
+    """A PodGroup without an owner, with two of the four pods that it needs."""
     group = a_group("ring", quorum=4)
     pods = [a_pod(f"ring-{n}", group="ring", of=of) for n in (0, 1)]
     return unit_of(Owner(meta=group.meta, desired=4), group, *pods, *more)
@@ -134,7 +134,7 @@ def test_only_of_known_makers_it_is_said_that_nothing_refuses(
 
 
 def emptied(**memory: Any) -> Unit:
-    """A PodGroup that nobody owns, without any pod: what it was before is remembered or not."""
+    """A PodGroup without an owner and without pods, with or without a memory of earlier ones."""
     group = a_group("ring", quorum=4, created_at=ago(900))
     owner = Owner(meta=group.meta, desired=4)
     return unit_of(owner, group, memory=UnitMemory(created_since=ago(60), **memory))
@@ -329,7 +329,7 @@ def test_the_minimum_of_a_group_that_is_kept_up_to_date_is_not(group: str, by: s
 
 
 def in_parts(pods: int, age: float = 600) -> Unit:
-    """A group of two subgroups of which one has no pod, since what makes its pods makes that many."""
+    """A group of two subgroups. One of them has no pod, because its maker has this size."""
     owner = Owner(meta=a_meta("grove.io", "PodCliqueSet", "front", version="v1alpha1"), desired=1)
     web, decode = (
         Owner(
@@ -346,7 +346,7 @@ def in_parts(pods: int, age: float = 600) -> Unit:
 
 @pytest.mark.parametrize("age", [1, 600])
 def test_a_part_that_is_scaled_to_zero(age: float) -> None:
-    """It is told at once: no pod of it is on its way."""
+    """The finding has no grace period, because no pod of the part will come."""
     finding = require_finding("below-quorum", in_parts(0, age))
     assert finding.code == "below-quorum"
     assert values_in(finding.message) == "0 1 front-0-decode front-0-decode 0"

@@ -64,7 +64,7 @@ DEVICES_IN_USE = "0/2 nodes are available: 2 cannot allocate all claims."
 def test_devices_that_a_driver_serves_as_an_extended_resource(
     kubernetes: tuple[int, int] | None,
 ) -> None:
-    """No node lists them, and they are there: `extendedResourceName` of a DeviceClass."""
+    """No node lists the devices, but they exist: `extendedResourceName` of a DeviceClass."""
     unit = on(gang(2, SERVED, FREE, text=DEVICES_IN_USE), kubernetes)
     assert require_finding("claim-unavailable", unit).message == (
         "2 pods wait together, and 1 pod finds no node: on 2 nodes the claimed devices cannot be "
@@ -74,7 +74,7 @@ def test_devices_that_a_driver_serves_as_an_extended_resource(
 
 
 def test_a_driver_may_serve_what_the_text_does_not_call_insufficient() -> None:
-    """What is compared and is on no node is named on each node where anything is compared."""
+    """If a compared resource is on no node, the text names it for each node with a comparison."""
     short = "0/2 nodes are available: 2 Insufficient cpu."
     assert first_code(on(gang(2, SERVED, FREE, text=short), (1, 37))) == "unschedulable"
     full = capacity_of(node("n0", used=4), node("n1", used=4))

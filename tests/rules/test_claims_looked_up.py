@@ -1,7 +1,7 @@
-"""`volume-unavailable` and `claim-unavailable` by the claims themselves, whatever the scheduler says.
+"""`volume-unavailable` and `claim-unavailable` by the claims themselves, with any text of the scheduler.
 
-What it says is as seen on 1.35.4, 1.36.3 and 1.37.0: of a Job on 1.37 only an error, of a pod whose
-ResourceClaim is not there nothing.
+The texts are those seen on 1.35.4, 1.36.3 and 1.37.0. For a Job on 1.37 there is only an error, for a pod with
+a missing ResourceClaim there is no text.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def waiting(
     needs: Needs = VOLUMES,
     **more: Any,
 ) -> Unit:
-    """A gang with a pod for each of these lists of claims; `because` is what was looked up."""
+    """Return a gang with a pod for each of these lists of claims. `because` has the results of the lookups."""
     job = a_job("train", pods=len(claims), group_name=GANG)
     reported = None
     if scheduled is not None:
@@ -150,7 +150,7 @@ def test_it_is_said_before_a_minute_has_passed() -> None:
 
 
 def test_no_pod_is_held_back_for_a_volume() -> None:
-    """Where nobody has said a word, no scheduler looks at these pods at all."""
+    """Without a text no scheduler has tried these pods."""
     unit = waiting((DATA,), (DATA,), because=MISSING, scheduled=None)
     assert first_code(unit) == "not-attempted"
 

@@ -45,7 +45,7 @@ def fight(count: int, one: str = "night-saver", other: str = "jobset", **fields:
 
 
 def about(owner: Owner, *jobs: Owner, **changes: Any) -> Gang:
-    """Facts of these owners, with what was watched by the name of the object."""
+    """Return the facts of these owners, with the observed changes by the name of the object."""
     named = {obj.meta.ref.name.replace("-", "_"): obj.meta.ref.uid for obj in (owner, *jobs)}
     return facts_of(owner, *jobs, suspensions={named[name]: got for name, got in changes.items()})
 
@@ -95,7 +95,7 @@ def test_a_standalone_job_is_told_once() -> None:
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
 def test_once_or_twice_is_no_conflict(number: int) -> None:
-    """Somebody tried, and JobSet undid it: that is told by the action, not here."""
+    """A person tried, and JobSet undid it: the action reports that, not this rule."""
     assert evaluate_gang("controller-conflict", child(fight(number, every=0.1))) is None
 
 
@@ -148,7 +148,7 @@ def test_it_ends_when_it_was_quiet_for_long_enough() -> None:
 
 
 def test_it_is_told_whatever_the_job_is_at_this_moment() -> None:
-    """Else the verdict would follow each change: suspended, starting, suspended, …"""
+    """Otherwise the verdict would follow each change: suspended, starting, suspended, …"""
     for suspended in (True, False):
         jobs = child_jobs(TRAIN, suspended=suspended)
         changes = fight(6, begins=suspended)

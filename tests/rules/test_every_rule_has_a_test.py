@@ -1,4 +1,4 @@
-"""A rule is one file, or a row of one table, with one test; no code is missing and none is said twice."""
+"""A rule is one file, or a row of one table, with one test. Each code exists once."""
 
 import sys
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Whatever the objects of a unit look like, some rule has a word for it, and it is well-formed."""
+"""Every combination of objects in a unit has a finding of some rule, and it is well-formed."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_one_node_more_than_there_is() -> None:
 
 
 def test_pod_by_pod_each_pod_more_than_any_node_can_ever_take() -> None:
-    """Nodes with pods of others on them; none of the Job's own has a place."""
+    """The nodes have pods of other gangs, and the Job has no placed pod."""
     crowd = capacity_of(*(node(f"n{index}", used=4) for index in range(4)))
     assert first_code(ungrouped_gang(5, pod_requests(4), crowd)) == "exceeds-capacity"
 

@@ -102,7 +102,7 @@ def test_near_misses() -> None:
 
 
 def test_the_scheduler_is_the_judge() -> None:
-    """Without a word of the scheduler nothing is said of room, whatever the arithmetic says."""
+    """Without a text of the scheduler there is no finding about room, for any result of the arithmetic."""
     job = a_job("train", group_name="ring")
     pods = members(2, pod_requests(4), of=job, group="ring")
     full = capacity_of(node("n0", used=4), node("n1", used=4))

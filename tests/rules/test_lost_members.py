@@ -91,7 +91,7 @@ def test_all_pods_of_one_job_while_another_runs() -> None:
 
 
 def test_how_many_run_of_a_gang_of_which_more_are_there_than_it_asks_for() -> None:
-    """The JobSet asks for one pod now, and two are there: there is no such part of one."""
+    """The JobSet requests one pod now, but two exist, so the sentence has no total."""
     jobset = a_jobset("run", a_role("cells", jobs=2, pods=1), desired=1)
     first, second = child_jobs(jobset)
     existing = a_pod("run-cells-0-0", of=first, on="n0")
@@ -215,7 +215,7 @@ def was_whole(count: int, *, created: int = 2) -> UnitMemory:
 
 
 def test_a_queue_of_pods_goes_on() -> None:
-    """One of two is done: three are asked for now, and nobody was lost."""
+    """One of two is done: three are requested now, and no member was lost."""
     job = a_queue(done=1)
     runs, done = a_pod("train-1", of=job, on="n0"), a_pod("train-0", of=job, phase="Succeeded")
     not_made = unit_of(job, runs, done, memory=was_whole(2))
@@ -271,7 +271,7 @@ GIVEN_UP = (
 
 @pytest.mark.parametrize("dead", [(DEAD,), ()], ids=["failed pod", "collected"])
 def test_an_index_that_failed_for_good(dead: tuple[Pod, ...]) -> None:
-    """Neither a retry, nor a pod that the Job controller has yet to make."""
+    """The sentence mentions neither a retry nor a pod that the Job controller will create."""
     unit = indexed(*ALIVE, *dead)
     finding = require_finding("lost-members", unit)
     assert (finding.health, finding.message, finding.advice_texts) == (

@@ -1,4 +1,4 @@
-"""`mixed-schedulers`: observed on 1.36.3 and 1.37.0, nothing is written."""
+"""`mixed-schedulers`: on 1.36.3 and 1.37.0 no object reports it (observed)."""
 
 from gangboard.domain.health import Health
 from gangboard.facts.unit import Unit
@@ -43,7 +43,7 @@ def test_a_gang_that_was_placed() -> None:
 
 
 def test_a_basic_group_has_no_quorum_that_anybody_waits_for() -> None:
-    """Each scheduler takes its own pods: two have their nodes, one waits for a scheduler of nobody."""
+    """Each scheduler takes its own pods: two have nodes, one waits for a scheduler that does not exist."""
     job = a_job("train", pods=3, group_name="ring")
     placed = [a_pod(f"train-{n}", of=job, group="ring", on="n0") for n in (0, 1)]
     other = a_pod("train-2", of=job, group="ring", scheduler_name="other", created_at=ago(600))
@@ -68,7 +68,7 @@ def basic(
 
 
 def test_the_stock_scheduler_refuses_a_basic_group_with_a_pod_of_another() -> None:
-    """It looks at pods that have a node, too, since 1.37 (validateScheduledPods). Nobody has said so yet."""
+    """Since 1.37 it also reads pods with a node (validateScheduledPods). There is no text about it yet."""
     finding = require_finding("mixed-schedulers", basic("default-scheduler"))
     assert finding.message == (
         "Pods of group ring name different schedulers: default-scheduler (1 pod) and second (1 pod)."
@@ -81,7 +81,7 @@ def test_the_stock_scheduler_refuses_a_basic_group_with_a_pod_of_another() -> No
 
 
 def test_the_error_of_a_scheduler_is_told_by_who_names_what() -> None:
-    """Of two profiles of one scheduler, whatever the release. The text itself is evidence."""
+    """Two profiles of one scheduler, in any release. The text itself is evidence."""
     unit = basic("other", said=texts.MIXED_SCHEDULERS, minor=None)
     finding = require_finding("mixed-schedulers", unit)
     assert first_code(unit) == "mixed-schedulers"
@@ -91,5 +91,5 @@ def test_the_error_of_a_scheduler_is_told_by_who_names_what() -> None:
 
 
 def test_an_error_about_pods_that_are_not_seen_is_quoted() -> None:
-    """All that are there name one scheduler."""
+    """All known pods name one scheduler."""
     assert first_code(basic("second", said=texts.MIXED_SCHEDULERS)) == "scheduler-error"

@@ -81,7 +81,7 @@ def test_the_other_one_waits_for_more_than_this_one_holds() -> None:
 
 
 def test_the_end_of_a_third_gang_helps() -> None:
-    """Two more nodes are taken by somebody who is whole: when that ends, one of the two fits."""
+    """A complete gang uses two more nodes. When it ends, one of the two fits."""
     assert first_code(halves(nodes=6, used=("n4", "n5"))) == "partly-placed"
 
 

@@ -124,7 +124,7 @@ def test_what_stays_on_the_largest_node_counts() -> None:
     ],
 )
 def test_twins_of_which_a_node_would_match(bad: dict[str, Any], code: str) -> None:
-    """Most nodes do not match, and the one that does is out for another reason: that one is said."""
+    """Most nodes do not match, and the matching one has another problem. The sentence names that problem."""
     nodes = [node(f"n{index}") for index in range(4)]
     room = capacity_of(*nodes, node("match", labels=H100, **bad))
     assert first_code(gang(1, pod_requests(4), room, needs=selecting(gpu="h100"))) == code
@@ -208,7 +208,7 @@ def test_beside_each_other_is_not_worked_out() -> None:
 
 
 def test_beside_another_pod_of_the_gang_that_waits_itself() -> None:
-    """Why that one waits is the cause: of the others nothing is claimed."""
+    """The reason why that pod waits is the cause, so the sentence claims nothing about the others."""
     cache = a_pod(
         "cache", of=a_job("train"), labels={"app": "cache"}, requests=pod_requests(cpu="1")
     )

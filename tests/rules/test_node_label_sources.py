@@ -28,7 +28,7 @@ def a_flavor(name: str, **labels: str) -> Flavor:
 def told(
     *nodes: NodeInfo, flavor: Flavor | None = None, sources: LabelSources | None = None
 ) -> Finding:
-    """Return what is told of a Job whose two pods select both labels; it selects tier2 itself."""
+    """Return the sentence about a Job whose two pods select both labels. It selects tier2 itself."""
     job = a_job("run", pods=2, requests=requests(cpu="1"), queue="lq")
     needs = Needs(node_selector=(("reserve2", "yes"), ("tier2", "spot")))
     pods = pods_of(job, 2, needs=needs, text=SAYS, labels={POD_SET: "main"})

@@ -120,7 +120,7 @@ def test_a_lost_node_of_long_ago() -> None:
 
 
 def test_a_silent_node_tells_that_its_pod_was_ready() -> None:
-    """Of a pod on a silent node only Ready turns False, its containers stay ready (captured)."""
+    """For a pod on a silent node Ready turns False, but its containers stay ready (captured)."""
     job = a_job("train", pods=4)
     ready = (a_container(ready=True),)
     silent_pod = a_pod("train-3", of=job, on="n1", ready=False, containers=ready)
@@ -179,7 +179,7 @@ def test_several_nodes_have_to_come_back() -> None:
 
 
 def test_a_pod_that_is_kept_by_a_dead_node() -> None:
-    """Nobody can make its successor before it is gone, and its kubelet does not answer."""
+    """Its replacement cannot exist before it is deleted, and its kubelet does not answer."""
     leaving = silent(deleting_since=ago(60))
     finding = require_finding(
         "node-lost", lost(leaving, a_node("n1", ready=None), memory=whole_memory())

@@ -1,4 +1,4 @@
-"""`not-attempted`: a `schedulerName` of nobody, observed on 1.37.0."""
+"""`not-attempted`: no scheduler has the pods' `schedulerName` (observed on 1.37.0)."""
 
 from dataclasses import replace
 from typing import Any
@@ -66,7 +66,7 @@ def test_a_word_about_the_group_is_a_word() -> None:
 
 
 def test_a_group_that_was_placed_once_is_no_word_about_these() -> None:
-    """True is terminal in 1.37: it says nothing about the pods that came later."""
+    """True is terminal in 1.37, so it does not cover pods that were created later."""
     assert first_code(silent(600, a_group("ring", quorum=2, placed=placed()))) == "not-attempted"
 
 

@@ -1,4 +1,4 @@
-"""`odd-reference`: what is odd is found in `tests/diagnosis/test_bad_references.py`."""
+"""`odd-reference`: the sentence. `tests/diagnosis/test_bad_references.py` tests the detection."""
 
 from __future__ import annotations
 

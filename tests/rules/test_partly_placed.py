@@ -91,7 +91,7 @@ def test_another_job_of_the_gang_holds_a_node() -> None:
 
 
 def test_of_a_gang_of_which_more_are_there_than_it_asks_for() -> None:
-    """The JobSet asks for two pods now, and three are there: there is no such part of two."""
+    """The JobSet requests two pods now, but three exist, so the sentence has no total."""
     assert require_finding("partly-placed", workers_wait(desired=2)).message.endswith(
         "; 1 pod of the JobSet holds a node."
     )

@@ -69,7 +69,7 @@ def by_affinity(*terms: Term, nodes: tuple[str, ...] = ("n0", "n1")) -> Finding:
 
 
 def test_nodes_that_required_affinity_names() -> None:
-    """By the label of the host, or by the field of the name; near misses: one is there, another term."""
+    """By the hostname label, or by the name field. Near misses: one of them exists, another term."""
     hosts = Term((Requirement(HOSTNAME, "In", ("host-n7", "host-n8")),))
     field = Term((), (Requirement("metadata.name", "In", ("n9",)),))
     lost = by_affinity(hosts, field)

@@ -1,4 +1,4 @@
-"""`pod-anti-affinity`: from arithmetic; of what is not worked out by the scheduler's text."""
+"""`pod-anti-affinity`: from arithmetic, or from the scheduler's text if the arithmetic does not cover it."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ from tests.rules.waiting_gangs import (
 from tests.sentence_values import values_in
 
 RING = PodTerm("default/app=ring")
-"""About every pod: nothing is selected."""
+"""The selector matches every pod."""
 DATABASE = PodTerm("/app=db", None, (Requirement("app", "In", ("db",)),))
 ANTI_AFFINITY = Needs(anti_affinity=(RING,))
 SAYS = "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules."
@@ -140,7 +140,7 @@ def test_a_zone_with_a_pod_that_stays() -> None:
 
 
 def test_rules_of_others_that_are_about_other_nodes_are_not_named() -> None:
-    """A pod elsewhere has a rule about the same label: its rack is none of the nodes here."""
+    """A pod elsewhere has a rule about the same label, but its rack has none of these nodes."""
     racked = replace(DATABASE, name="/app=db by rack", topology_key="rack")
     far = replace(cpu_node("far", used=8), labels={"rack": "r"})
     far = replace(far, now=replace(far.now, anti_affinity={racked: 1}))

@@ -31,7 +31,7 @@ def a_waiting_pod(name: str, placed: float = 90, **fields: Any) -> Pod:
 
 
 def refused(*pods: Pod, others: tuple[Pod, ...] = (), note: str = MOUNT, **fields: Any) -> Unit:
-    """A Job with pods of which the kubelet says that, and others of which it says nothing."""
+    """Return a Job with pods for which the kubelet reports this, and others without a report."""
     reason = fields.pop("reason", "FailedMount")
     events: list[Event] = [an_event(pod, reason, note, **fields) for pod in pods]
     return unit_of(JOB, *pods, *others, *events)
@@ -130,7 +130,7 @@ def test_what_is_over_is_not_told() -> None:
 
 
 def test_nobody_reports_container_states_yet() -> None:
-    """A kubelet that has said nothing of the pod but the event."""
+    """The event is the kubelet's only report about the pod."""
     bare = a_waiting_pod("train-0", containers=(), set_up=None)
     assert require_finding("pod-setup-failing", refused(bare)).code == "pod-setup-failing"
 

@@ -1,4 +1,4 @@
-"""`podgroup-missing`: observed on 1.36.3 and 1.37.0, nothing is written anywhere."""
+"""`podgroup-missing`: on 1.36.3 and 1.37.0 no object reports it (observed)."""
 
 from typing import Any
 

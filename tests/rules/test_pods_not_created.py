@@ -248,7 +248,7 @@ def test_a_workload_that_is_there_is_not_missed() -> None:
 
 
 def planned(plan: Group, desired: int, age: float = 600) -> Unit:
-    """A Workload or CompositePodGroup that nobody owns, of which no PodGroup was made."""
+    """A Workload or CompositePodGroup without an owner and without a PodGroup."""
     objects = replace(plan, meta=replace(plan.meta, created_at=ago(age)))
     return unit_of(Owner(meta=objects.meta, desired=desired), objects)
 
@@ -264,7 +264,7 @@ def planned(plan: Group, desired: int, age: float = 600) -> Unit:
     ],
 )  # fmt: skip
 def test_a_plan_makes_no_pods_itself(plan: Group, desired: int, message: str) -> None:
-    """It is not paused either: nobody asked for zero."""
+    """It is not paused either, because no size of zero was requested."""
     unit = planned(plan, desired)
     finding = require_finding("pods-not-created", unit)
     assert (finding.health, finding.message) == (Health.BLOCKED, message)

@@ -172,7 +172,7 @@ def test_a_pod_at_the_gate_of_135_preempts_nobody() -> None:
 
 
 def test_pods_that_never_preempt_take_nobody_away() -> None:
-    """A nominated node is no preemption then: other components nominate nodes, too."""
+    """A nominated node is then no preemption, because other components also nominate nodes."""
     job = a_job("urgent", pods=1)
     pod = a_pod("urgent-0", of=job, text=texts.GPU_SHORT, nominated_node="n0", preempts=False)
     assert evaluate("preempting", unit_of(job, pod)) is None

@@ -108,7 +108,7 @@ def test_an_entry_that_is_over_or_of_another_admits_nothing() -> None:
 
 
 def test_kueue_has_made_no_workload_for_it() -> None:
-    """A running Kueue makes one at once: after two minutes nobody is there to do it."""
+    """A running Kueue makes one at once, so after two minutes Kueue does not run."""
     young = suspended_job(visibility="served", created_at=ago(119))
     assert young.message == "Queue lq has not admitted it yet: Kueue has made no Workload for it."
     assert young.recheck_at == ago(-1)
@@ -144,7 +144,7 @@ def test_what_another_object_made_may_be_admitted_with_that() -> None:
 
 
 def test_a_workload_that_has_no_condition_waits_its_turn_or_is_not_looked_at() -> None:
-    """Kueue writes nothing while others are before it in a strict queue: that is no proof (§3.3)."""
+    """Kueue writes no condition while others come first in a strict queue, so this proves nothing (§3.3)."""
     young = suspended_job(an_entry(JOB, queue="lq", conditions=(), created_at=ago(119)))
     assert young.message == "Queue lq has not admitted it yet."
     assert young.recheck_at == ago(-1)
@@ -159,7 +159,7 @@ def test_a_workload_that_has_no_condition_waits_its_turn_or_is_not_looked_at() -
 
 
 def test_nobody_is_there_who_admits() -> None:
-    """What is left in the store of entries that are not served any more admits nothing either."""
+    """Stored entries of an API that is no longer served admit no owner."""
     for left in ((), (an_entry(JOB, queue="lq", admitted=True),)):
         finding = suspended_job(*left, visibility="not-served", health=Health.BLOCKED)
         assert finding.message == (
@@ -295,7 +295,7 @@ def test_what_no_queue_can_hold_was_suspended_by_somebody() -> None:
 
 
 def test_jobs_of_an_owner_in_a_queue_are_admitted_with_it() -> None:
-    """Kueue makes no Workload for the child Jobs of what it manages (jobset-kueue.md §3.2)."""
+    """Kueue makes no Workload for the child Jobs of an owner that it manages (jobset-kueue.md §3.2)."""
     jobset = replace(RUN, queue="gpu-lq")
     jobs = child_jobs(jobset, suspended=True, queue="gpu-lq")
     entry = an_entry(jobset, admitted=True)
@@ -317,7 +317,7 @@ def test_a_group_that_a_queued_job_will_fill_is_not_lost() -> None:
 
 
 def test_admitted_and_left_suspended() -> None:
-    """Kueue resumes what it admits at once: after two minutes something refuses it."""
+    """Kueue resumes an admitted owner at once, so after two minutes something refuses the resume."""
     job = a_job("annotate", suspended=True, queue="lq")
     admitted: dict[str, Any] = {"queue": "lq", "admitted": True}
     young = require_gang_finding(

@@ -1,4 +1,4 @@
-"""What a queue says of the owner or of Jobs that it has not admitted: one table of reasons."""
+"""Messages of a queue about the owner or Jobs that it has not admitted: one table of reasons."""
 
 from dataclasses import replace
 from typing import Any

@@ -77,7 +77,7 @@ def test_no_restart_counts() -> None:
 
 @pytest.mark.parametrize(("counted", "text"), [(2, "Restart 2 of 3"), (1, "Restart 2")])
 def test_one_job_of_a_jobset(counted: int, text: str) -> None:
-    """RestartJobAndIgnoreMaxRestarts: of what does not count no limit is said."""
+    """RestartJobAndIgnoreMaxRestarts: the sentence has no limit for restarts that do not count."""
     jobset = a_jobset(
         "run",
         a_role("workers", jobs=2),
@@ -151,7 +151,7 @@ def test_a_member_that_leaves_above_the_quorum() -> None:
 
 
 def test_a_refused_job_beside_members_that_are_tried_first_now() -> None:
-    """The quorum exists, so the refusal is not its reason; nobody has said a word about its pod yet."""
+    """The quorum exists, so the refusal is not the reason. The scheduler has not tried the new pod yet."""
     objects = a_jobset(
         "run",
         a_role("driver", pods=1, group_name="ring"),

@@ -1,7 +1,7 @@
-"""Members that fit since a moment ago: the scheduler needs a moment, too.
+"""Members that have fitted for a short time: the scheduler needs a moment to notice.
 
-It looks at them again when pods leave and nodes come, after a backoff of up to 10 s. Until it can have
-done so nobody says that it misses the place.
+It tries them again when pods leave and nodes come, after a backoff of up to 10 s. Before that the sentence does
+not say that it misses the place.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def seen_before(unit: Unit) -> Unit:
 
 
 def test_an_old_refusal_at_first_sight_is_believed() -> None:
-    """Nobody has seen that there was no room: some plugin may refuse them, nodes free or not."""
+    """gangboard has not observed a lack of room, so a plugin may refuse the pods even with free nodes."""
     unit = two_of_four()
     assert unit.memory == UnitMemory()
     assert first_code(unit) == "unschedulable"
@@ -88,7 +88,7 @@ def test_an_old_refusal_at_first_sight_is_believed() -> None:
 
 
 def test_after_that_the_scheduler_may_miss_it() -> None:
-    """It may be slow as well: nobody has seen that it tried, and nobody says so."""
+    """It may also be slow. The sentence does not claim an attempt, because none was observed."""
     equal, several = fitting_for(two_of_four(), 30), fitting_for(of_two_shapes(), 30)
     assert first_code(equal) == "unschedulable"
     refused = require_finding("unschedulable", equal)

@@ -63,7 +63,7 @@ def test_a_pod_on_its_way_out_is_not_ready() -> None:
 
 
 def test_a_true_condition_alone_is_not_running() -> None:
-    """PodGroupInitiallyScheduled is terminal in 1.37: it says nothing about today."""
+    """PodGroupInitiallyScheduled is terminal in 1.37, so it does not show the present state."""
     job = a_job("train", group_name="ring")
     unit = unit_of(job, a_group("ring", quorum=2, placed=placed()))
     assert evaluate("running", unit) is None

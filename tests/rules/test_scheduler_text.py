@@ -1,4 +1,4 @@
-"""The scheduler's texts: what is left of them, and which one is quoted."""
+"""The scheduler's texts: how they are shortened, and which one is quoted."""
 
 import pytest
 

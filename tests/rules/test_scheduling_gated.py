@@ -61,7 +61,7 @@ def test_a_gang_at_its_quorum() -> None:
 
 
 def test_pod_by_pod_a_refused_pod_is_nearer_to_the_cause() -> None:
-    """One pod is gated, and two others are refused for ever: the gate is not what they wait for."""
+    """One pod is gated, and two others are refused permanently, so the gate is not the cause."""
     job = a_job("train", pods=3)
     gate = a_pod("train-0", of=job, gates=("example.com/gate",), scheduled=SAID)
     others = [a_pod(f"train-{n}", of=job, text=texts.GPU_SHORT) for n in (1, 2)]

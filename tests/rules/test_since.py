@@ -1,4 +1,4 @@
-"""Since when a finding says that it is so: by the objects, and nothing where they do not tell."""
+"""The start time of a finding, from the objects, or none if they do not record it."""
 
 from __future__ import annotations
 

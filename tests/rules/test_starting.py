@@ -50,7 +50,7 @@ def test_all_are_placed_and_some_are_not_ready() -> None:
 
 
 def test_placed_at_once_and_never_ready_is_no_loss() -> None:
-    """The group's condition turns True when it is placed: nobody has run yet."""
+    """The group's condition turns True at its placement, before any member runs."""
     assert first_code(coming_up(1, 7, 0)) == "starting"
 
 

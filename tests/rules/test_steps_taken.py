@@ -114,7 +114,7 @@ def test_a_job_asks_for_the_pods_that_the_quorum_lacks(cluster: Cluster) -> None
 
 
 def test_a_lower_quorum_lets_the_pods_through_that_are_there(cluster: Cluster) -> None:
-    """`below-quorum`: pods that nobody made a Job for."""
+    """`below-quorum`: bare pods without a Job."""
     if (
         change_method(AdviceKind.QUORUM, ChangedObject.POD_GROUP, cluster.minor)
         is ChangeMethod.RECREATE

@@ -175,7 +175,7 @@ def test_what_somebody_above_may_suspend_again() -> None:
 
 
 def test_what_its_owner_made_is_suspended_without_it() -> None:
-    """By somebody who did not know of the TrainJob, and whose change the Trainer has not undone yet."""
+    """A user suspended it without the TrainJob, and the Trainer has not undone that yet."""
     root = Owner(meta=a_meta("trainer.kubeflow.org", "TrainJob", "run"))
     jobset = a_jobset(
         "run", of=root, uid="uid-jobset", suspended=True, suspend_set_by="kubectl-patch"

@@ -1,4 +1,4 @@
-"""Gangs that wait for a node, with a room made by hand and what the real arithmetic says of it."""
+"""Gangs that wait for a node, with a hand-made cluster and the real arithmetic."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def capacity_of(
 
 
 def cpu_node(name: str, *, used: int = 0, **more: Any) -> NodeInfo:
-    """A node of 8 cores, 64Gi and 8 places for pods, without GPUs; `used` cores are taken."""
+    """Return a node of 8 cores, 64Gi and 8 pods, without GPUs. `used` cores are taken."""
     defaults = {"allocatable": {"cpu": 8000, "memory": 64 * 2**30, "pods": 8}, **more}
     return NodeInfo(
         name, {"kubernetes.io/hostname": name}, now=Requested({"cpu": used * 1000}), **defaults
@@ -37,7 +37,7 @@ def cpu_node(name: str, *, used: int = 0, **more: Any) -> NodeInfo:
 
 
 def pod_requests(gpu: int | str = 0, **amounts: str) -> dict[str, Decimal]:
-    """Requests of one pod."""
+    """Return the requests of one pod."""
     named = {name: Decimal(amount) for name, amount in amounts.items()}
     return {**({GPU: Decimal(gpu)} if gpu else {}), **named}
 
@@ -45,7 +45,7 @@ def pod_requests(gpu: int | str = 0, **amounts: str) -> dict[str, Decimal]:
 def members(
     count: int, requests: dict[str, Decimal], *, of: Any = None, text: str = "", **more: Any
 ) -> tuple[Made, ...]:
-    """Pods of a Job that wait; `text` is what the scheduler says of the first."""
+    """Return waiting pods of a Job. `text` is the scheduler's message about the first one."""
     job = of.meta.ref.name if of is not None else "train"
     return tuple(
         a_pod(
@@ -70,7 +70,7 @@ def gang(
     on: tuple[str, ...] = (),
     **more: Any,
 ) -> Unit:
-    """A gang Job of `count` pods, all of which wait but those `on` nodes."""
+    """Return a gang Job of `count` pods. All of them wait, except those on the nodes `on`."""
     job = a_job("train", pods=count, group_name=GANG)
     group = a_group(
         GANG,
@@ -95,7 +95,7 @@ def ungrouped_gang(
     on: tuple[str, ...] = (),
     **more: Any,
 ) -> Unit:
-    """The same without a group: pod by pod, every pod with its own text."""
+    """Return the same without a group: pod by pod, each pod with its own text."""
     job = a_job("train", pods=count)
     running = [
         a_pod(f"old-{index}", of=job, on=node, requests=requests) for index, node in enumerate(on)
@@ -110,7 +110,7 @@ def ungrouped_gang(
 def mixed_gang(
     room: ClusterCapacity, *shapes: tuple[str, int, dict[str, Decimal], Needs], text: str = ""
 ) -> Unit:
-    """A gang of several shapes, one Job each: (name, pods, requests, needs)."""
+    """Return a gang of several shapes, one Job each: (name, pods, requests, needs)."""
     jobs = [a_job(name, pods=count, group_name=GANG) for name, count, _, _ in shapes]
     total = sum(count for _, count, _, _ in shapes)
     owner = a_job("whole", pods=total)
@@ -130,12 +130,12 @@ def with_placement(unit: Unit) -> Unit:
 
 
 def fitting_for(unit: Unit, seconds: float = 60) -> Unit:
-    """The unit, known to fit for so long: long enough that the scheduler has tried it again."""
+    """Return the unit as known to fit for so long, so that the scheduler has tried it again."""
     return replace(unit, memory=replace(unit.memory, fits_since=ago(seconds)))
 
 
 def refused_again(unit: Unit, seconds: float) -> Unit:
-    """The same where a pod was refused for the first time so long ago."""
+    """Return the unit with a pod that was first refused so long ago."""
     repeated = a_condition(
         "PodScheduled", "False", reason="Unschedulable", message=texts.GPU_SHORT, since=ago(seconds)
     )
@@ -152,10 +152,10 @@ def with_port(number: int) -> Needs:
 
 
 def evidence_values(finding: Finding, label: str) -> list[str]:
-    """What the evidence of that label says."""
+    """Return the values of the evidence with that label."""
     return [item.value for item in finding.evidence if item.label == label]
 
 
 def message_of(code: str, unit: Unit) -> str:
-    """The sentence of the rule of that code."""
+    """Return the sentence of the rule with that code."""
     return require_finding(code, unit).message
