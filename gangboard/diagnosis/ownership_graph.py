@@ -70,7 +70,7 @@ class OwnershipGraph:
         if isinstance(model, Node):
             return self.roots_on_node(model.meta.ref.name)
         if isinstance(model, Event):
-            return self.touch_event(model)
+            return self.gangs_of_event(model)
         uid, link = model.meta.ref.uid, link_of(model)
         before = self._links.get(uid)
         if before is not None and _is_same(before, link):
@@ -160,16 +160,16 @@ class OwnershipGraph:
         roots = {self.root_of(pod) for pod in self._links.pods_on[name]}
         return {root for root in roots if root is not None}
 
-    def touch_event(self, event: Event) -> set[str]:
+    def gangs_of_event(self, event: Event) -> set[str]:
         """Return the roots of the gangs that an event is about.
 
         The uid in a kubelet's events about its node is the node's name, so this looks nodes up by name.
         """
         if event.regarding.kind == "Node" and not event.regarding.group:
             return self.roots_on_node(event.regarding.name)
-        return self.gangs_of_regarded(event.regarding.uid)
+        return self.gangs_of_regarded_object(event.regarding.uid)
 
-    def gangs_of_regarded(self, uid: str) -> set[str]:
+    def gangs_of_regarded_object(self, uid: str) -> set[str]:
         """Return the roots of the gangs that events about an object are about.
 
         An unknown controller (a ReplicaSet) belongs to no gang. Its events are about the gangs whose groups or

@@ -101,10 +101,10 @@ def no_lever(gang: Gang) -> PlanRefusal:
     why = kind.no_lever if kind is not None else ""
     if why:
         return PlanRefusal(f"{gang.name} cannot be suspended: {why}")
-    return PlanRefusal(unowned(gang.owner.meta.ref))
+    return PlanRefusal(unowned_sentence(gang.owner.meta.ref))
 
 
-def unowned(ref: ObjectRef) -> str:
+def unowned_sentence(ref: ObjectRef) -> str:
     """Return why a gang without a known owner cannot be suspended: a bare pod, or a group of bare pods."""
     name = label(ref)
     if (ref.group, ref.kind) == ("", "Pod"):

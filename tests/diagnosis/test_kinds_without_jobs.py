@@ -134,7 +134,7 @@ def test_what_is_said_of_the_controller_between_is_told_of_the_owner() -> None:
     graph = OwnershipGraph()
     for obj in (owner, pod):
         graph.put(obj)
-    assert graph.touch_event(an_event(between, "FailedCreate")) == {uid(owner)}
+    assert graph.gangs_of_event(an_event(between, "FailedCreate")) == {uid(owner)}
     assert graph.makers([uid(pod)]) == ("uid-of-set",)
 
 

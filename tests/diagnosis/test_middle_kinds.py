@@ -163,4 +163,4 @@ def test_groups_that_own_each_other_are_in_one_gang() -> None:
 def test_what_is_said_of_a_middle_object_is_told_of_its_gang() -> None:
     ring = a_ring()
     part = a_part(of=ring)
-    assert the_graph(ring, part).touch_event(an_event(part, "FailedCreate")) == {"uid-ring"}
+    assert the_graph(ring, part).gangs_of_event(an_event(part, "FailedCreate")) == {"uid-ring"}

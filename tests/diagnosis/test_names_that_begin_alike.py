@@ -182,7 +182,7 @@ def test_what_belongs_to_one_owner_never_moves_to_the_other(
         held = f"hold-{name}"
         own = {item.meta.ref.uid for item in objects[name]} - ({held} if not as_jobsets else set())
         assert set(graph.members(root)) == own
-    assert graph.touch_event(event) == {objects[names[0]][0].meta.ref.uid}
+    assert graph.gangs_of_event(event) == {objects[names[0]][0].meta.ref.uid}
     for name, other in (names, names[::-1]):
         job = next(item for item in objects[name] if item.meta.ref.uid == f"job-{name}")
         holds = [

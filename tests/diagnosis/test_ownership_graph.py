@@ -269,7 +269,7 @@ def test_nodes_and_events_touch_the_gangs_they_are_about() -> None:
     assert graph.put(a_node("n0", ready=None)) == {uid(JOBSET)}
     assert graph.put(a_node("n1")) == set()
     assert graph.put(an_event(pods[0], "BackOff")) == {uid(JOBSET)}
-    assert graph.touch_event(an_event(a_pod("nobody"), "BackOff")) == set()
+    assert graph.gangs_of_event(an_event(a_pod("nobody"), "BackOff")) == set()
 
 
 def test_an_event_about_an_unknown_maker_of_members_touches_their_gang() -> None:
@@ -279,7 +279,7 @@ def test_an_event_about_an_unknown_maker_of_members_touches_their_gang() -> None
     grouped, alone = a_pod("ring-0", of=maker, group="ring"), a_pod("web-0", of=maker)
     graph = graph_of(group, grouped, alone)
     refused = an_event(a_pod("ring", uid="uid-sts"), "FailedCreate")
-    assert graph.touch_event(refused) == {uid(group)}
+    assert graph.gangs_of_event(refused) == {uid(group)}
     assert graph.makers(graph.members(uid(group))) == ("uid-sts",)
     assert graph.makers([uid(alone), uid(group)]) == ()
 
@@ -291,8 +291,8 @@ def test_the_makers_that_are_members_are_not_named_twice() -> None:
 
 def test_an_event_of_a_kubelet_names_its_node_instead_of_a_uid() -> None:
     graph = graph_of(*pods_of(JOB, 1, on="n0"), JOB)
-    assert graph.touch_event(an_event(a_node("n0", uid="n0"), "NodeNotReady")) == {uid(JOB)}
-    assert graph.touch_event(an_event(a_node("n1", uid="n1"), "NodeNotReady")) == set()
+    assert graph.gangs_of_event(an_event(a_node("n0", uid="n0"), "NodeNotReady")) == {uid(JOB)}
+    assert graph.gangs_of_event(an_event(a_node("n1", uid="n1"), "NodeNotReady")) == set()
 
 
 def test_a_pod_that_is_placed_moves_between_nodes() -> None:
