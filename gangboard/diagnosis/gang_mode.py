@@ -74,7 +74,9 @@ def _observed(gang: Gang, units: Sequence[Unit]) -> tuple[str, str]:
 def _without_gang(gang: Gang, units: Sequence[Unit]) -> tuple[str, str]:
     if not gang.pods:
         return "unknown", "It has no gang and no pods now."
-    if missing := next((u.group_name for u in units if u.group_name and u.group is None), ""):
+    if missing := next(
+        (unit.group_name for unit in units if unit.group_name and unit.group is None), ""
+    ):
         return "unknown", f"Its pods name group {missing}, which does not exist."
     if unread := [unit for unit in units if unit.group and unit.group.policy is Policy.UNKNOWN]:
         return "unknown", f"The policy of group {unread[0].group_name} is not known here."

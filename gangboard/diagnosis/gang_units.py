@@ -52,13 +52,13 @@ class _Share:
     roles: dict[str, Role] = field(default_factory=dict)
     missing: list[tuple[str, Role]] = field(default_factory=list)
     """Child Jobs that do not exist, each with its role."""
-    own: int = 0
+    own_pods: int = 0
     """The number of pods that the owner makes itself for these roles."""
 
 
 def units_of(gang: Gang) -> tuple[Unit, ...]:
     """Return the units of a gang, at least one, with unique names."""
-    return _with_events(gang, _unique(_Division(gang).units()))
+    return _with_events(gang, _with_unique_names(_Division(gang).units()))
 
 
 class _Division:
@@ -112,11 +112,14 @@ class _Division:
         roles = {
             name: share
             for name, share in self._in_role.items()
-            if share.own or share.missing or share.pods
+            if share.own_pods or share.missing or share.pods
         }
-        units = [self._group_unit(name, share) for name, share in _limited(groups, self._groups)]
+        units = [
+            self._group_unit(name, share)
+            for name, share in _with_limited_empty_units(groups, self._groups)
+        ]
         units += [self._job_unit(share) for share in self._in_job.values()]
-        units += [self._role_unit(name, share) for name, share in _limited(roles)]
+        units += [self._role_unit(name, share) for name, share in _with_limited_empty_units(roles)]
         if self._rest or not units:
             units.append(self._owner_unit(units))
         yield from units
@@ -220,7 +223,7 @@ class _Division:
         share.roles[role.name] = role
         share.missing += missing
         if makes_pods:
-            share.own += role.replicas * role.pods
+            share.own_pods += role.replicas * role.pods
 
     def _role_name(self, job: Owner) -> str:
         """Return the role of a child Job by its label, or by its name without that label."""
@@ -269,8 +272,8 @@ class _Division:
 
     def _size_of_bare(self, share: _Share, group: Group | None, bare: list[Pod]) -> int:
         """Return the number of pods that a group should have besides those of its Jobs and roles."""
-        if share.own:
-            return max(0, len(bare) - share.own)
+        if share.own_pods:
+            return max(0, len(bare) - share.own_pods)
         if share.jobs or share.missing:
             return len(bare)
         owner = self._gang.owner
@@ -315,7 +318,7 @@ class _Division:
             noun=noun,
             desired=sum([job.desired for job in share.jobs])
             + sum([role.pods for _, role in share.missing])
-            + share.own,
+            + share.own_pods,
             quorum=None,
             jobs=tuple(share.jobs),
             roles=tuple(share.roles.values()),
@@ -325,7 +328,7 @@ class _Division:
         )
 
 
-def _limited(
+def _with_limited_empty_units(
     shares: Mapping[str, _Share], groups: Container[str] = ()
 ) -> Iterator[tuple[str, _Share]]:
     """Yield the shares of units by name. Those without any object beyond `MAX_EMPTY_UNITS` are one share.
@@ -344,7 +347,7 @@ def _limited(
         for name in counted:
             rest.roles.update(shares[name].roles)
             rest.missing += shares[name].missing
-            rest.own += shares[name].own
+            rest.own_pods += shares[name].own_pods
         yield name_of_several(next(iter(counted)), len(counted)), rest
 
 
@@ -353,7 +356,7 @@ def _maker(group: Group) -> Controller | None:
     return group.meta.controller if group.entry is None else None
 
 
-def _unique(units: Iterable[Unit]) -> list[Unit]:
+def _with_unique_names(units: Iterable[Unit]) -> list[Unit]:
     """Return the units with unique names: a repeated name is replaced by the group's name or gets a number."""
     taken: dict[str, Unit] = {}
     for unit in units:

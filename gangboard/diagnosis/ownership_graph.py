@@ -73,8 +73,8 @@ class OwnershipGraph:
             return self.gangs_of_event(model)
         uid, link = model.meta.ref.uid, link_of(model)
         before = self._links.get(uid)
-        if before is not None and _is_same(before, link):
-            return self._move(uid, before, link)
+        if before is not None and _have_same_links(before, link):
+            return self._update_node(uid, before, link)
         return self._replace(uid, before, link)
 
     def load(self, model: Linked) -> None:
@@ -177,7 +177,7 @@ class OwnershipGraph:
         """
         pods = self._links.pods
         if uid in pods and pods[uid].is_placeholder:
-            return self._resolver.naming(pods[uid].key)
+            return self._resolver.gangs_naming(pods[uid].key)
         pods_under = self._links.pods_under[uid]
         examples = {
             (pods[pod].key, pods[pod].adopter): pod
@@ -208,16 +208,16 @@ class OwnershipGraph:
         states = [link for link in (before, after) if link is not None]
         affected: set[str] = set()
         for link in states:
-            affected |= self._around(uid, link)
+            affected |= self._affected_by(uid, link)
         if before is not None:
             self._links.drop(uid)
         if after is not None:
             self._links.put(uid, after)
         for link in states:
-            affected |= self._around(uid, link)
+            affected |= self._affected_by(uid, link)
         return affected
 
-    def _move(self, uid: str, before: Link, after: Link) -> set[str]:
+    def _update_node(self, uid: str, before: Link, after: Link) -> set[str]:
         """Store a state in which at most the node of a pod has changed."""
         if before != after:
             self._links.drop(uid)
@@ -225,32 +225,35 @@ class OwnershipGraph:
         affected = self._resolver.gangs_of(uid)
         if isinstance(after, PodLink):
             if after.is_placeholder:
-                return self._resolver.naming(after.key)
+                return self._resolver.gangs_naming(after.key)
             # A Workload of 1.35 can have many replicas that do not affect each other.
             is_entry = object_key(after.key) != after.key
-            affected |= (self._resolver.sharing if is_entry else self._gangs_showing)(after.key)
+            affected |= (self._resolver.gangs_sharing if is_entry else self._gangs_showing_group)(
+                after.key
+            )
         return affected
 
-    def _around(self, uid: str, link: Link) -> set[str]:
+    def _affected_by(self, uid: str, link: Link) -> set[str]:
         """Return the current gangs of an object, and of all objects whose gang depends on it."""
         if isinstance(link, PodLink):
             if link.is_placeholder:
-                return self._resolver.naming(link.key)
+                return self._resolver.gangs_naming(link.key)
             gangs = self._resolver.gangs_of(uid) if uid in self._links.pods else set[str]()
-            return gangs | self._gangs_showing(link.key) if link.group else gangs
+            return gangs | self._gangs_showing_group(link.key) if link.group else gangs
         if isinstance(link, OwnerLink):
-            return self._around_owner(uid, link)
+            return self._affected_by_owner(uid, link)
         if isinstance(link, AttachmentLink):
             return self._resolver.gangs_of(uid)
-        return self._around_group(uid, link)
+        return self._affected_by_group(uid, link)
 
-    def _around_owner(self, uid: str, link: OwnerLink) -> set[str]:
+    def _affected_by_owner(self, uid: str, link: OwnerLink) -> set[str]:
+        """Return the gangs of an owner, of its possible subtree, and of the pods and groups that refer to it."""
         links, resolver = self._links, self._resolver
         gangs: set[str] = set()
         keys: set[GroupKey] = set(link.templates)
         groups: set[str] = set(links.workloads_for[link.name])
         pods: set[str] = set(links.pods_adopted[link.name])
-        for owner in resolver.possible_family(uid):
+        for owner in resolver.possible_owner_subtree(uid):
             gangs |= resolver.gangs_of(owner)
             groups |= links.groups_under[owner]
             pods |= links.pods_under[owner]
@@ -262,10 +265,11 @@ class OwnershipGraph:
             gangs |= resolver.gangs_of(pod)
             keys.add(links.pods[pod].key)
         for key in keys:
-            gangs |= self._gangs_showing(key)
+            gangs |= self._gangs_showing_group(key)
         return gangs.union(*(resolver.gangs_of(group) for group in groups))
 
-    def _around_group(self, uid: str, link: GroupLink) -> set[str]:
+    def _affected_by_group(self, uid: str, link: GroupLink) -> set[str]:
+        """Return the gangs of a group, of the groups around it, and of the pods that name it."""
         links, resolver, tree = self._links, self._resolver, self._tree
         namesakes = links.namesakes[link.name]
         groups = {uid, *namesakes, *links.children_of[link.name], *links.groups_of[link.name]}
@@ -291,10 +295,10 @@ class OwnershipGraph:
         # together.
         for owner in links.owners_by_template_group[key]:
             if links.owners[owner].needs_group:
-                gangs |= self._around_owner(owner, links.owners[owner])
+                gangs |= self._affected_by_owner(owner, links.owners[owner])
         return gangs.union(*(resolver.gangs_of(pod) for pod in links.pods_by_group[key]))
 
-    def _gangs_showing(self, key: GroupKey) -> set[str]:
+    def _gangs_showing_group(self, key: GroupKey) -> set[str]:
         """Return the gangs that show a group or a group above it; empty if it is not known."""
         group = self._links.object_of(key) if key[2] else None
         if group is None:
@@ -304,7 +308,7 @@ class OwnershipGraph:
         )
 
 
-def _is_same(before: Link, after: Link) -> bool:
+def _have_same_links(before: Link, after: Link) -> bool:
     """Return whether two states of an object have the same links, apart from the node of a pod."""
     if isinstance(before, PodLink) and isinstance(after, PodLink):
         return before._replace(node=after.node) == after

@@ -58,7 +58,7 @@ def _decide_suspend(gang: Gang, job: Owner, desired: DesiredAction) -> LeverDeci
     decision = lever.decide(gang, job, desired)
     if isinstance(decision, PlanRefusal):
         return decision
-    return LeverDecision(lever, _completed(gang, job, kind, lever, desired, decision, remarks))
+    return LeverDecision(lever, _with_reactions(gang, job, kind, lever, desired, decision, remarks))
 
 
 def _already_stopped(gang: Gang, job: Owner) -> PlanRefusal | None:
@@ -97,7 +97,7 @@ def _can_stop_all(gang: Gang) -> bool:
     return bool(gang.queue.entries) if gang.queue.is_managed else bool(kind.levers)
 
 
-def _completed(
+def _with_reactions(
     gang: Gang,
     job: Owner,
     kind: OwnerKind,

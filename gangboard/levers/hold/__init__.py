@@ -20,9 +20,9 @@ from gangboard.levers.hold.sentences import (
     cluster_warnings,
     end_sentences,
     existing_hold_sentences,
+    hold_names,
     meaning_of_hold,
     meaning_of_release,
-    names_of,
     other_holder_warnings,
     parent_of,
     proof_sentence,
@@ -166,10 +166,10 @@ def _resume(gang: Gang, job: Owner, desired: DesiredAction) -> Decision:
     suspend = yaml_value(job.suspended)
     return Decision(
         partial(_release_steps, gang, job, desired, removed, is_release_only),
-        before={"spec.suspend": suspend, "Hold": names_of(holds)},
+        before={"spec.suspend": suspend, "Hold": hold_names(holds)},
         after={
             "spec.suspend": suspend if is_release_only else "false",
-            "Hold": names_of(remaining),
+            "Hold": hold_names(remaining),
         },
         watch_seconds=PROVED_SECONDS,
         reactions=(

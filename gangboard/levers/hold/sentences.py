@@ -59,7 +59,7 @@ def cluster_warnings(levers: ClusterLevers) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def names_of(holds: Iterable[Hold]) -> str:
+def hold_names(holds: Iterable[Hold]) -> str:
     """Return the names of Holds; `none` if there are none."""
     return ", ".join(hold.meta.ref.name for hold in holds) or "none"
 
@@ -114,13 +114,13 @@ def _start_event(gang: Gang) -> str:
 
 def removal_sentences(holds: Sequence[Hold]) -> tuple[str, ...]:
     """Name the removed Holds if there are several."""
-    return (f"Holds {names_of(holds)} are removed.",) if len(holds) > 1 else ()
+    return (f"Holds {hold_names(holds)} are removed.",) if len(holds) > 1 else ()
 
 
 def _remaining_text(holds: Sequence[Hold]) -> str:
     """Return `Hold a of ada stays`, or `Holds a, b stay`."""
     if len(holds) > 1:
-        return f"Holds {names_of(holds)} stay"
+        return f"Holds {hold_names(holds)} stay"
     by = f" of {shorten(holds[0].by)}" if holds[0].by else ""
     return f"Hold {holds[0].meta.ref.name}{by} stays"
 

@@ -147,7 +147,7 @@ def _manager_names(managers: Iterable[str]) -> str:
 def _advice(gang: Gang, conflict: _Conflict) -> str:
     """Return the step that would end the conflict."""
     suspending, resuming = _manager_names(conflict.suspending), _manager_names(conflict.resuming)
-    subject, above = conflict.subject, conflict.subject.meta.controller
+    subject, controller = conflict.subject, conflict.subject.meta.controller
     target = f"{subject.meta.ref.kind} {subject.meta.ref.name}"
     if subject in gang.middle:
         name = label(gang.owner.meta.ref)
@@ -164,7 +164,7 @@ def _advice(gang: Gang, conflict: _Conflict) -> str:
             f"Stop {opponent}: {target} belongs to {_queue_text(queue)}, which decides when it "
             f"runs. {system.suspend_instead}"
         )
-    if above is None or not gang.traits_of(above).holds_jobs:
+    if controller is None or not gang.traits_of(controller).holds_jobs:
         return (
             f"Let only one of them set spec.suspend of {target}: stop {suspending} or {resuming}."
         )

@@ -70,11 +70,11 @@ def _advice(gang: Gang) -> tuple[AdvisedStep | str, ...]:
 
 def _late_advice(gang: Gang, subjects: Iterable[Owner]) -> tuple[str, ...]:
     """Return what to look at if an entry or a resume is late."""
-    late = [job for job in subjects if health_in_queue(gang, job) is Health.BLOCKED]
-    if not late:
+    late_subjects = [job for job in subjects if health_in_queue(gang, job) is Health.BLOCKED]
+    if not late_subjects:
         return ()
-    subject = label(late[0].meta.ref)
-    if is_not_resumed(gang, late[0]):
+    subject = label(late_subjects[0].meta.ref)
+    if is_not_resumed(gang, late_subjects[0]):
         return (
             f"Look at the events of {subject} and at the log of {system(gang)}: something refuses that it is "
             "resumed. Its quota is taken meanwhile.",
