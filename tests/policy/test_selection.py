@@ -60,7 +60,10 @@ class TestNothingRuns:
         assert selection is not None
         assert selection.sentences[0] == NOTHING_RUNS
         assert selection.owner_plan is not None
-        assert (selection.owner_plan.lever, selection.whole.subject.name) == ("suspend", "trio")
+        assert (selection.owner_plan.lever, selection.owner_plan.subject.name) == (
+            "suspend",
+            "trio",
+        )
 
     def test_all_but_one_leave_one_that_runs(self) -> None:
         selection = judge(a_context(), "trio-w-0", "trio-w-2")

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 import gangboard.rules
-from gangboard.plugins.discovery import RegistryError, by_key, find_constants
+from gangboard.plugins.discovery import RegistryError, find_constants, sorted_by_key
 from gangboard.plugins.reasons import gang_rules, rules, unit_rules
 from gangboard.plugins.rule import UnitRule
 from gangboard.rules.admission import queue_reasons
@@ -55,7 +55,7 @@ def test_a_half_made_table_is_refused(
     monkeypatch.setitem(sys.modules, "toy_rules", package)
     monkeypatch.delitem(sys.modules, "toy_rules.half_made", raising=False)
     with pytest.raises(RegistryError, match=told):
-        by_key(find_constants(package, "RULE", (UnitRule,)), lambda rule: rule.code)
+        sorted_by_key(find_constants(package, "RULE", (UnitRule,)), lambda rule: rule.code)
 
 
 def test_no_two_rules_of_a_stage_have_the_same_place() -> None:
