@@ -36,7 +36,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, *classes: type[OwnerKind]) -> None:
         class_.__module__ = module.__name__
         setattr(module, class_.__name__, class_)
     found = [*discovery.member_modules(gangboard.owners), (module,)]
-    monkeypatch.setattr(discovery, "entries", lambda _package: found)
+    monkeypatch.setattr(discovery, "member_modules", lambda _package: found)
 
 
 class Bare(OwnerKind):

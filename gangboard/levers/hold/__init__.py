@@ -15,8 +15,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.shell import roles_command
 from gangboard.domain.text import label, sentence
 from gangboard.facts.gang import Gang
-from gangboard.levers.hold.requests import create_hold, created_holds, delete_hold, hold_name
-from gangboard.levers.hold.sentences import (
+from gangboard.levers.hold.confirmation_texts import (
     cluster_warnings,
     end_sentences,
     existing_hold_sentences,
@@ -29,6 +28,7 @@ from gangboard.levers.hold.sentences import (
     release_reactions,
     removal_sentences,
 )
+from gangboard.levers.hold.requests import create_hold, created_holds, delete_hold, hold_name
 from gangboard.plugins.lever import CreatedResource, Lever, LeverState, Readiness
 from gangboard.policy.decision import (
     PROVED_SECONDS,
