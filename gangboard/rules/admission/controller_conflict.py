@@ -1,4 +1,4 @@
-"""`controller-conflict`: one manager suspends an object and another one resumes it, again and again.
+"""`controller-conflict`: one manager suspends an object of the gang and another one resumes it, again and again.
 
 The object is the owner, an object between the owner and its Jobs, or a child Job. The rule reads the observed
 changes of `spec.suspend` with the field manager of each. Five alternating changes are needed, so that each side

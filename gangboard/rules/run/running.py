@@ -1,4 +1,4 @@
-"""`running`: every desired member is ready or has succeeded. Pods decide this, never a condition."""
+"""`running`: every desired member is ready or has succeeded, counted from pods and never from a condition."""
 
 from __future__ import annotations
 
