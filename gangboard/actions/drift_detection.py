@@ -218,7 +218,7 @@ def _inspect(action: Action, client: ActorClient, now: datetime) -> ActionState 
 def _is_in_effect(action: Action, raws: list[Json]) -> bool:
     """Whether the status of what was stopped says so still, where its lever reads that."""
     lever = registry.lever(action.lever)
-    return lever is None or all(lever.in_effect(raw, True) is not False for raw in raws)
+    return lever is None or all(lever.confirms_action(raw, True) is not False for raw in raws)
 
 
 def _is_renewed(client: ActorClient, above: dict[str, Any]) -> bool:

@@ -17,7 +17,7 @@ from gangboard.domain.owner import Owner, Role
 from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
-from gangboard.plugins.owner_kind import KindNotes, OwnerKind, taken_from
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind, copy_fields
 
 _LOWEST, _HIGHEST = "minSize", "maxSize"  # in `detail`
 _FROM_JOB = ("pod_requests", "finish", "group_name", "priority_class", "grace_seconds")
@@ -83,7 +83,7 @@ class MiniCluster(OwnerKind):
     ) -> Owner:
         """Return it with the requests and the end of its Job."""
         job = next((child for child in made if child.meta.ref.is_job), None)
-        return taken_from(owner, job, _FROM_JOB) if job is not None else owner
+        return copy_fields(owner, job, _FROM_JOB) if job is not None else owner
 
     def facts(self, owner: Owner) -> dict[str, str]:
         """Return the sizes between which Flux scales."""

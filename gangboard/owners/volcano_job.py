@@ -44,7 +44,7 @@ from gangboard.facts.grace_periods import COUNT_GRACE, CREATION_GRACE, newest_cr
 from gangboard.facts.lost_members import bring_back, give_up
 from gangboard.facts.unit import Unit, sick_nodes
 from gangboard.levers import volcano_command
-from gangboard.levers.volcano_command import MOST_RETRIES, PHASE, RETRIES
+from gangboard.levers.volcano_command import MAX_RETRIES, PHASE, RETRIES
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 from gangboard.plugins.rule import UnitRule
 
@@ -280,7 +280,7 @@ class VolcanoJob(OwnerKind):
             grace_seconds=max(
                 (task.pod.grace_seconds for task in spec.tasks or ()), default=DEFAULT_GRACE
             ),
-            detail={PHASE: phase, RETRIES: str(retries), MOST_RETRIES: str(most)},
+            detail={PHASE: phase, RETRIES: str(retries), MAX_RETRIES: str(most)},
         )
         return deliver(owner, faults)
 
@@ -290,7 +290,7 @@ class VolcanoJob(OwnerKind):
 
     def facts(self, owner: Owner) -> dict[str, str]:
         """Return how often it was restarted or resumed: both count, and at the most it fails."""
-        retries, most = owner.detail[RETRIES], owner.detail[MOST_RETRIES]
+        retries, most = owner.detail[RETRIES], owner.detail[MAX_RETRIES]
         return (
             {"Retries": f"{retries} of {most} (a resume counts as one)"} if retries != "0" else {}
         )

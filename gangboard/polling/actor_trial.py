@@ -14,7 +14,7 @@ from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.discovery import Discovery, discover
 from gangboard.kube.errors import KubeError, KubeErrorCode
-from gangboard.policy.lever_permissions import LeverRights, Right, Wanted, lever_rights
+from gangboard.policy.lever_permissions import LeverRights, PermissionOptions, Right, lever_rights
 from gangboard.polling.cluster_trial import ANSWER_DEADLINE, CONNECT_DEADLINE, TRIAL_SECONDS, Access
 from gangboard.store.clusters import gang_namespaces
 from gangboard.store.models import Cluster
@@ -94,10 +94,12 @@ def try_actor_of(cluster: Cluster, access: Access) -> ActorTrial:
     """Ask a watched cluster which of its levers an account may use. Raises KubeError where it does not answer."""
     namespaces = gang_namespaces(cluster, most=MOST_NAMESPACES)
     # The reader's poll may be older than what is served now: the actor's own discovery counts.
-    return try_actor(access, Wanted(parallelism=cluster.parallelism_lever), namespaces)
+    return try_actor(access, PermissionOptions(parallelism=cluster.parallelism_lever), namespaces)
 
 
-def try_actor(access: Access, wanted: Wanted, namespaces: Sequence[str] = ()) -> ActorTrial:
+def try_actor(
+    access: Access, wanted: PermissionOptions, namespaces: Sequence[str] = ()
+) -> ActorTrial:
     """Ask a cluster which levers the account may use. Raises KubeError where it does not answer.
 
     `wanted`: the levers that are switched on. `namespaces`: those with gangs; they are asked for where a

@@ -35,7 +35,7 @@ def _builds(cache: ClusterCache) -> str | None:
 
     Of several controllers it is a part of the hash of each.
     """
-    kinds = registry.kinds_told_by_build()
+    kinds = registry.kinds_depending_on_build()
     found: list[str] = []
     try:
         for kind in kinds:

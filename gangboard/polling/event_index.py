@@ -51,7 +51,7 @@ class EventIndex:
             return set()
         seen = event.last_seen.timestamp() if event.last_seen else 0.0
         about = self._keeper_of(event)
-        touched = self._graph.touch_event(event) | self._graph.gangs_of(about)
+        touched = self._graph.gangs_of_event(event) | self._graph.gangs_of(about)
         touched |= self._preemptions.put(event, about) | self._autoscaling.note(event)
         kept = KeptEvent(seen, (event.reason, event.reporter))
         self._keep(about, {event.meta.ref.uid: kept})
@@ -110,7 +110,7 @@ class EventIndex:
 
     def drop_orphaned(self) -> None:
         """Drop the events of objects that are gone: after a restart they are known by their rows only."""
-        orphaned = [uid for uid in self.by_object if not self._graph.gangs_of_regarded(uid)]
+        orphaned = [uid for uid in self.by_object if not self._graph.gangs_of_regarded_object(uid)]
         self.drop_pods(orphaned)
         for uid in orphaned:
             if not self._autoscaling.keeps(uid):

@@ -14,7 +14,7 @@ from gangboard.domain.verdict import JobState
 from gangboard.facts.gang import Gang as GangModel
 from gangboard.plugins import registry
 from gangboard.policy.plan import all_offers, offers
-from gangboard.policy.refusals import cluster_closed, unowned
+from gangboard.policy.refusals import cluster_closed, unowned_sentence
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import GangRow
@@ -82,7 +82,9 @@ def gang_offers(
         return {one.ref.uid: builder.closed(one, why_not) for one in every}
     model = read_gang(gang.cluster_id, gang)
     if model is None:
-        unknown = unowned(ObjectRef(gang.api_group, gang.kind, gang.namespace, gang.name, gang.uid))
+        unknown = unowned_sentence(
+            ObjectRef(gang.api_group, gang.kind, gang.namespace, gang.name, gang.uid)
+        )
         return {one.ref.uid: builder.closed(one, unknown) for one in every}
     levers = read_levers(Cluster.objects.get(pk=gang.cluster_id))
     plans = all_offers(model, levers, now)

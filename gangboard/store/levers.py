@@ -19,7 +19,7 @@ from gangboard.domain.hold_manifest import POLICY_VERSIONS
 from gangboard.domain.watch_state import WatchState
 from gangboard.levers.hold.installation import installation
 from gangboard.plugins import registry
-from gangboard.policy.lever_permissions import Wanted
+from gangboard.policy.lever_permissions import PermissionOptions
 from gangboard.store.actions import READ_ONLY
 from gangboard.store.models import (
     Cluster,
@@ -111,7 +111,7 @@ def _is_honoured(cluster: Cluster, found: _Found) -> bool:
     """Whether this very build was seen to honour; a build that nobody can name never was."""
     if not cluster.controller_build:
         return False
-    told = (lever.key for lever in registry.levers() if lever.told_by_build)
+    told = (lever.key for lever in registry.levers() if lever.depends_on_build)
     times = [_times(found.records.get((key, cluster.controller_build))) for key in told]
     return any(proved is not None and refuted is None for proved, refuted in times)
 
@@ -174,10 +174,10 @@ def read_served(cluster: Cluster) -> Served:
     )
 
 
-def read_wanted(cluster: Cluster, namespaces: tuple[str, ...] = ()) -> Wanted:
+def read_wanted(cluster: Cluster, namespaces: tuple[str, ...] = ()) -> PermissionOptions:
     """Return what a cluster is to allow, with the levers that are switched on there (1 query)."""
     served = read_served(cluster)
-    return Wanted(
+    return PermissionOptions(
         policy_version=served.policy_version,
         not_served=served.not_served,
         parallelism=cluster.parallelism_lever,
@@ -198,7 +198,7 @@ def read_independent_owners(cluster_id: int, visible: Q) -> list[tuple[str, str]
     `visible` is a condition on rows with a namespace. Reads every stored object of such a kind (1
     query; 5 ms for 1,000 JobSets): for the page of one cluster, not for lists.
     """
-    kinds = registry.kinds_told_by_build()
+    kinds = registry.kinds_depending_on_build()
     rows = WatchedObject.objects.filter(
         visible, cluster_id=cluster_id, resource__in=[kind.resource.key for kind in kinds]
     ).order_by("namespace", "name")

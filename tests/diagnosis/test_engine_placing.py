@@ -32,17 +32,17 @@ def gang(*pods: Any, **fields: Any) -> Gang:
 
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[Placing | None]:
-    """What the only rule is shown."""
-    shown: list[Placing | None] = []
+    """Return the placement results that the only rule gets."""
+    visible: list[Placing | None] = []
 
     def look(unit: Unit) -> Finding:
-        shown.append(unit.placing)
+        visible.append(unit.placing)
         return Finding("seen", Health.WAITING, Stage.PLACEMENT, "Seen", "Seen.", unit.name)
 
     only = UnitRule("seen", Stage.PLACEMENT, "Seen", 1, look)
     monkeypatch.setattr(reasons, "rules", lambda: (only,))
     _clear_caches(monkeypatch, only)
-    return shown
+    return visible
 
 
 def _clear_caches(monkeypatch: pytest.MonkeyPatch, *rules: GangRule | UnitRule) -> None:
@@ -56,7 +56,7 @@ def test_members_that_wait_are_placed_before_the_rules_look(seen: list[Placing |
     facts = gang(*pods_of(JOB, 3))
     assert facts.cluster.kubernetes == (1, 37)
     verdict = assess(facts)
-    (placing,) = {id(one): one for one in seen}.values()
+    (placing,) = {id(item): item for item in seen}.values()
     assert placing is not None
     assert placing.assessment is not None
     # Nine cores on a node of four: even empty it takes one member.
@@ -99,7 +99,7 @@ def test_a_defect_in_the_arithmetic_is_told_and_the_rules_are_asked_all_the_same
 ) -> None:
     breaks: Callable[[Unit], Placing | None] = _never
     verdict = assess(gang(*pods_of(JOB, 3)), arithmetic=breaks)
-    assert [one.code for one in verdict.findings] == ["seen", "not-observed"]
+    assert [finding.code for finding in verdict.findings] == ["seen", "not-observed"]
     assert "arithmetic of placement of train" in verdict.findings[1].message
     assert seen[0] is not None
     assert "defect" in seen[0].why

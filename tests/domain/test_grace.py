@@ -11,7 +11,7 @@ from gangboard.domain.owner import Dependency
 from gangboard.domain.pod import Pod
 from gangboard.facts.grace_periods import CREATION_GRACE, creation_due
 from tests.domain_objects import NOW, a_jobset, a_role, child_jobs, pods_of
-from tests.rules.asking import unit_of
+from tests.rules.evaluation import unit_of
 
 
 class Counted(tuple[Pod, ...]):

@@ -354,7 +354,7 @@ def test_a_placeholder_moves_the_gang_that_it_makes_room_for() -> None:
     graph.put(member)
     assert graph.put(held) == {root}
     assert graph.placeholders(root) == ("uid-tg",)
-    assert graph.touch_event(said(held, OF_NODES)) == {root}
+    assert graph.gangs_of_event(said(held, OF_NODES)) == {root}
     assert graph.put(replace(held, node="n0")) == {root}
     assert graph.placeholders(root) == ()
     assert graph.remove("uid-tg") == {root}

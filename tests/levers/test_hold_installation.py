@@ -1,4 +1,4 @@
-"""How the Hold is installed, from what a poll has seen."""
+"""Installation of the Hold, as a poll observes it."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_without_the_resource_nothing_can_be_held() -> None:
     ],
 )
 def test_what_could_not_be_looked_at_is_not_called_missing(state: str, words: str) -> None:
-    found, sentence = installation([], [], "ok", state)
-    assert found is PolicyState.NOT_SEEN
+    result, sentence = installation([], [], "ok", state)
+    assert result is PolicyState.NOT_SEEN
     assert words in sentence
     assert "only a proof can tell" in sentence

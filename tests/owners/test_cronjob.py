@@ -25,7 +25,8 @@ from tests.decode.reading import Json, model
 from tests.domain_objects import NOW, Made, a_job, ago, pods_of
 from tests.gangs import a_gang, assemble
 from tests.kinds import registered
-from tests.policy.making import READY, ask, bodies
+from tests.policy.builders import READY, bodies
+from tests.policy.builders import make_plan as ask
 
 OWNER = registered(CronJob)
 

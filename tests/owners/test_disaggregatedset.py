@@ -18,7 +18,7 @@ from tests.decode.reading import Json, model
 from tests.domain_objects import NOW, Made, a_pod, ago
 from tests.gangs import a_gang, assemble
 from tests.kinds import registered
-from tests.policy.making import READY
+from tests.policy.builders import READY
 
 OWNER = registered(DisaggregatedSet)
 LWS = registered(LeaderWorkerSet)

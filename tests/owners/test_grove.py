@@ -34,7 +34,7 @@ from tests.controlplane.grove import (
 from tests.decode.reading import Json, model, read
 from tests.domain_objects import NOW, ago, an_event
 from tests.gangs import a_gang, assemble
-from tests.policy.making import READY
+from tests.policy.builders import READY
 from tests.sentence_values import values_in
 
 FORMS = ("v1alpha1", "v1alpha2", "v1alpha3")

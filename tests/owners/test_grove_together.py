@@ -14,7 +14,7 @@ from tests.controlplane.grove import clique, podgang
 from tests.domain_objects import NOW
 from tests.gangs import assemble
 from tests.owners.test_grove import FORMS, SERVED, Play, played
-from tests.rules.waiting import big
+from tests.rules.waiting_gangs import cpu_node as big
 
 FOURS = (clique("pre", 2, 2, cpu="4"), clique("dec", 3, 3, cpu="4"))
 """Five pods of 4 CPUs each: 20 in all."""

@@ -38,7 +38,7 @@ from tests.domain_objects import (
     an_event,
 )
 from tests.gangs import a_gang, assemble
-from tests.policy.making import ask
+from tests.policy.builders import make_plan as ask
 from tests.sentence_values import values_in
 
 GROUP, LABEL = "kubeflow.org", "training.kubeflow.org"

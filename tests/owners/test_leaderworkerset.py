@@ -21,8 +21,8 @@ from tests.decode.reading import Json, model
 from tests.domain_objects import NOW, Made, a_pod, ago, an_event
 from tests.gangs import a_gang, assemble
 from tests.kinds import registered
-from tests.policy.making import READY
-from tests.rules.asking import unit_of
+from tests.policy.builders import READY
+from tests.rules.evaluation import unit_of
 
 OWNER = registered(LeaderWorkerSet)
 

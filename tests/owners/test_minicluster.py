@@ -17,7 +17,7 @@ from tests.decode.reading import Json, model
 from tests.domain_objects import NOW, a_job, a_pod, ago
 from tests.gangs import a_gang, assemble
 from tests.kinds import registered
-from tests.policy.making import READY
+from tests.policy.builders import READY
 
 OWNER = registered(MiniCluster)
 

@@ -30,7 +30,7 @@ from tests.decode.reading import Json, model
 from tests.domain_objects import NOW, a_job, a_pod, ago, an_event
 from tests.gangs import a_gang, assemble
 from tests.kinds import registered
-from tests.policy.making import READY
+from tests.policy.builders import READY
 
 RAYCLUSTER = registered(RayCluster)
 RAYJOB = registered(RayJob)

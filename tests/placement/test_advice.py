@@ -28,7 +28,7 @@ from tests.domain_objects import (
     with_cluster,
 )
 from tests.placement.making import CORDON, GPU, S, node
-from tests.rules.asking import unit_of
+from tests.rules.evaluation import unit_of
 
 INFRA = Taint("dedicated", "NoSchedule", "infra")
 

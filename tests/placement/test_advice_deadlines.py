@@ -17,7 +17,7 @@ from gangboard.placement.unit_placement import placing_of
 from tests.domain_objects import NOW
 from tests.placement.making import CORDON, GPU, S, node
 from tests.placement.test_advice import kinds, only, resident, waiting
-from tests.rules.asking import ask
+from tests.rules.evaluation import evaluate as ask
 
 
 def held(name: str, *ends: Termination, **more: Any) -> RunningGang:

@@ -11,7 +11,7 @@ from gangboard.placement.advice.ranking import advise
 from gangboard.placement.unit_placement import placing_of
 from tests.domain_objects import a_job, pods_of, requests
 from tests.placement.making import node
-from tests.rules.asking import unit_of
+from tests.rules.evaluation import unit_of
 
 
 def of(name: str, model: str, used: int = 0, gpu: int = 4) -> NodeInfo:

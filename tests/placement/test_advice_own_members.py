@@ -31,7 +31,7 @@ from tests.domain_objects import (
 )
 from tests.placement.making import GPU, node
 from tests.placement.test_advice import kinds, only
-from tests.rules.asking import unit_of
+from tests.rules.evaluation import unit_of
 
 GPUS = requests(gpu="4")
 INFRA = Taint("dedicated", "NoSchedule", "infra")

@@ -37,7 +37,7 @@ from tests.domain_objects import NOW, a_group, a_job, a_jobset, pods_of, with_cl
 from tests.placement.making import CORDON, R
 from tests.placement.reference import reference
 from tests.placement.test_properties import TAINT, rooms, shapes
-from tests.rules.asking import unit_of
+from tests.rules.evaluation import unit_of
 
 
 @st.composite

@@ -31,7 +31,7 @@ from tests.domain_objects import (
     requests,
 )
 from tests.placement.making import node
-from tests.rules.asking import unit_of
+from tests.rules.evaluation import unit_of
 
 V135, V136, V137 = (1, 35), (1, 36), (1, 37)
 TWO = (node("a", 4), node("b", 4))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from gangboard.placement.sentences.cause import placement_reason
 from tests.rules import texts
-from tests.rules.waiting import ask, big, gang, room_of
+from tests.rules.waiting_gangs import capacity_of as room_of
+from tests.rules.waiting_gangs import cpu_node as big
+from tests.rules.waiting_gangs import gang
+from tests.rules.waiting_gangs import pod_requests as ask
 
 
 def test_a_code_that_nothing_is_told_of_is_not_why() -> None:

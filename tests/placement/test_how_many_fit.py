@@ -7,8 +7,12 @@ from gangboard.domain.capacity import Requested
 from gangboard.domain.pod_constraints import Needs
 from tests.placement.making import node
 from tests.rules.test_pod_anti_affinity import ZONED, in_zone
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import big, gang, mixed, room_of, selecting, told
+from tests.rules.waiting_gangs import capacity_of as room_of
+from tests.rules.waiting_gangs import cpu_node as big
+from tests.rules.waiting_gangs import gang, selecting
+from tests.rules.waiting_gangs import message_of as told
+from tests.rules.waiting_gangs import mixed_gang as mixed
+from tests.rules.waiting_gangs import pod_requests as asks
 
 SHORT, LARGE, PIECES = "insufficient-resources", "exceeds-capacity", "fragmented"
 FOUR = room_of(*(node(f"n{index}") for index in range(4)))

@@ -23,8 +23,8 @@ from tests.decode.reading import model, read, with_identity
 from tests.placement.making import CORDON, GPU, node, shape
 from tests.placement.node_by_node import eligibility
 from tests.rules import texts
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, selecting
+from tests.rules.waiting_gangs import gang, selecting
+from tests.rules.waiting_gangs import pod_requests as asks
 
 
 def registered(name: str, status: Any = None, **spec: Any) -> Node:

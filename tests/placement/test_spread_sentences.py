@@ -9,8 +9,15 @@ from gangboard.domain.capacity import NodeInfo, Requested
 from gangboard.domain.health import Health
 from gangboard.domain.pod_constraints import HOSTNAME, Needs, PodTerm, Requirement, Spread
 from gangboard.placement.unit_placement import fit_rows
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask, big, gang, mixed, plain, room_of, values
+from tests.rules.evaluation import first_code as first
+from tests.rules.evaluation import require_finding as found
+from tests.rules.waiting_gangs import capacity_of as room_of
+from tests.rules.waiting_gangs import cpu_node as big
+from tests.rules.waiting_gangs import evidence_values as values
+from tests.rules.waiting_gangs import gang
+from tests.rules.waiting_gangs import mixed_gang as mixed
+from tests.rules.waiting_gangs import pod_requests as ask
+from tests.rules.waiting_gangs import ungrouped_gang as plain
 
 ZONE = "topology.kubernetes.io/zone"
 EVEN = PodTerm(

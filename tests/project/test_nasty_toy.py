@@ -15,7 +15,7 @@ from gangboard.actions import drift_detection, service
 from gangboard.actions.permissions.manifests import manifests
 from gangboard.domain.action import ActionRequest, ActionTarget, Verb
 from gangboard.kube.service_accounts import ACTOR
-from gangboard.policy.lever_permissions import Wanted
+from gangboard.policy.lever_permissions import PermissionOptions
 from gangboard.polling import poll
 from gangboard.store.models import Action, Gang
 from tests.actions.site import Site, at, make_site
@@ -155,7 +155,7 @@ def test_one_that_goes_again_later_is_found_out(nursery: Nursery) -> None:
 
 
 def test_the_actor_may_command_toys_and_change_nothing_of_them(nursery: Nursery) -> None:
-    made = manifests(Wanted())
+    made = manifests(PermissionOptions())
     role = next(
         one for one in made if (one["kind"], one["metadata"]["name"]) == ("ClusterRole", ACTOR)
     )

@@ -15,7 +15,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueCode, QueueEntry, QueueMessage
 from gangboard.domain.verdict import Verdict
-from gangboard.policy.refusals import unowned
+from gangboard.policy.refusals import unowned_sentence
 from gangboard.queues.kueue import Kueue
 from tests.decode.reading import Json, model, with_identity
 from tests.domain_objects import NOW, Made, a_group, a_pod, an_entry
@@ -210,6 +210,6 @@ def test_when_its_last_pod_leaves_the_queue_a_deployment_is_no_gang() -> None:
 
 
 def test_pods_that_nobody_owns_are_not_suspended() -> None:
-    assert unowned(SPARK.meta.ref) == (
+    assert unowned_sentence(SPARK.meta.ref) == (
         "Workload spark cannot be suspended: no known controller would re-create its pods."
     )

@@ -69,16 +69,16 @@ def by_affinity(*terms: Term, nodes: tuple[str, ...] = ("n0", "n1")) -> Finding:
 
 
 def test_nodes_that_required_affinity_names() -> None:
-    """By the label of the host, or by the field of the name; near misses: one is there, another term."""
+    """By the hostname label, or by the name field. Near misses: one of them exists, another term."""
     hosts = Term((Requirement(HOSTNAME, "In", ("host-n7", "host-n8")),))
     field = Term((), (Requirement("metadata.name", "In", ("n9",)),))
     lost = by_affinity(hosts, field)
     assert lost.code == "pinned-to-lost-node"
     assert "nodes host-n7, host-n8 and n9, which do not exist" in lost.message
-    there = Term((Requirement(HOSTNAME, "In", ("host-n7", "host-n1")),))
+    existing = Term((Requirement(HOSTNAME, "In", ("host-n7", "host-n1")),))
     absent = Term((Requirement(HOSTNAME, "NotIn", ("host-n0", "host-n1")),))
     rack = Term((Requirement("rack", "In", ("r1",)),))
-    for terms in ((there,), (absent,), (field, rack), (rack,)):
+    for terms in ((existing,), (absent,), (field, rack), (rack,)):
         assert by_affinity(*terms).code != "pinned-to-lost-node"
     # The name of a node is not the label of its host.
     assert by_affinity(Term((Requirement(HOSTNAME, "In", ("n0",)),))).code == "pinned-to-lost-node"

@@ -16,8 +16,8 @@ from gangboard.kube.service_accounts import ACTOR, user_name
 from gangboard.policy.lever_permissions import (
     Parent,
     PatchedResource,
-    Wanted,
-    made,
+    PermissionOptions,
+    created_resources,
     patched_resources,
 )
 
@@ -28,7 +28,7 @@ _SERVER_SIDE = ("annotations", "generation", "managedFields", "resourceVersion")
 """Metadata that an API server changes with every write; annotations have a rule of their own."""
 
 
-def admission_policies(wanted: Wanted) -> list[Manifest]:
+def admission_policies(wanted: PermissionOptions) -> list[Manifest]:
     """Return the policies, each followed by its binding."""
     found: list[Manifest] = []
     for patched in patched_resources(wanted):
@@ -39,7 +39,7 @@ def admission_policies(wanted: Wanted) -> list[Manifest]:
             list(_variables(patched)),
             list(_validations(patched)),
         )
-    for new in made(wanted):
+    for new in created_resources(wanted):
         rules = [_refusal(rule.expression, rule.message) for rule in new.rules]
         found += _policy((new.group, new.plural), ["CREATE", "UPDATE"], [], rules)
     return found

@@ -17,7 +17,7 @@ from gangboard.actions.permissions.roles import accounts, actor_roles, reader_ro
 from gangboard.domain.hold_manifest import RESOURCE, Manifest, policy_manifests
 from gangboard.domain.shell import command_line, in_context
 from gangboard.kube.service_accounts import READER, kubeconfig_commands
-from gangboard.policy.lever_permissions import Wanted
+from gangboard.policy.lever_permissions import PermissionOptions
 
 _WIDTH = 100
 _NO_POLICIES = (
@@ -36,7 +36,7 @@ the first revision, which has none, would delete it; without its policy it has n
 _KEPT_KINDS = frozenset({"CustomResourceDefinition", "MutatingAdmissionPolicyBinding"})
 
 
-def manifests(wanted: Wanted) -> list[Manifest]:
+def manifests(wanted: PermissionOptions) -> list[Manifest]:
     """Return the objects in the order of `kubectl apply`: the policies come first, so the actor is never without them."""
     hold: tuple[Manifest, ...] = ()
     if wanted.policy_version:
@@ -61,13 +61,13 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-def yaml_text(wanted: Wanted, cluster: str = "", context: str = "") -> str:
+def yaml_text(wanted: PermissionOptions, cluster: str = "", context: str = "") -> str:
     """Return the YAML; `cluster` is its name in gangboard, `context` that in kubectl, for comments and commands."""
     text = documents(manifests(wanted))
     return f"{_heading(wanted, cluster, context)}{text}{_ending(wanted, cluster, context)}"
 
 
-def hold_text(wanted: Wanted) -> str:
+def hold_text(wanted: PermissionOptions) -> str:
     """Return the YAML that puts Holds in force: the binding of their policy, or a comment where there is none."""
     if not wanted.policy_version:
         return _comment([_NO_POLICIES])
@@ -86,7 +86,7 @@ def _document(manifest: Manifest) -> str:
     return text
 
 
-def _heading(wanted: Wanted, cluster: str, context: str) -> str:
+def _heading(wanted: PermissionOptions, cluster: str, context: str) -> str:
     where = f"cluster {cluster}" if cluster else "the cluster of kubectl's current context"
     kubectl = command_line(in_context(("kubectl",), context))
     places = f"in {_names(wanted.namespaces)}" if wanted.namespaces else "in every namespace"
@@ -116,7 +116,7 @@ def _heading(wanted: Wanted, cluster: str, context: str) -> str:
     return _comment(said)
 
 
-def _ending(wanted: Wanted, cluster: str, context: str) -> str:
+def _ending(wanted: PermissionOptions, cluster: str, context: str) -> str:
     commands = kubeconfig_commands(cluster or "NAME", context)
     where = f"in cluster {cluster}" if cluster else "in the cluster of kubectl's current context"
     note = f"Then make the kubeconfigs of both accounts {where} and hand them to gangboard:"
@@ -137,7 +137,7 @@ def _names(namespaces: tuple[str, ...]) -> str:
     return f"namespace{'s' if len(namespaces) > 1 else ''} {', '.join(namespaces)}"
 
 
-def chart_files(wanted: Wanted) -> dict[str, str]:
+def chart_files(wanted: PermissionOptions) -> dict[str, str]:
     """Return file name → text: objects of the reader, of the actor, the policy of the Hold and its binding."""
     names = ("reader.yaml", "actor.yaml", "hold.yaml", "binding.yaml")
     files: dict[str, list[Manifest]] = {name: [] for name in names}

@@ -17,7 +17,12 @@ from gangboard.domain.hold_manifest import POLICY_NAME, Manifest
 from gangboard.kube.discovery import SYSTEM_NAMESPACE
 from gangboard.kube.service_accounts import ACTOR, NAMESPACE, READER
 from gangboard.plugins import registry
-from gangboard.policy.lever_permissions import Wanted, made, only_read, patched_resources
+from gangboard.policy.lever_permissions import (
+    PermissionOptions,
+    created_resources,
+    patched_resources,
+    read_only_resources,
+)
 
 _RBAC = "rbac.authorization.k8s.io"
 _READ = ["get", "list", "watch"]
@@ -69,7 +74,7 @@ def reader_roles() -> list[Manifest]:
     return [_role(READER, rules), _binding(READER)]
 
 
-def actor_roles(wanted: Wanted) -> list[Manifest]:
+def actor_roles(wanted: PermissionOptions) -> list[Manifest]:
     """Return what the actor needs: the levers that are enabled, what they make, and to see what came of it.
 
     RBAC cannot tell fields apart: `limits` does.
@@ -77,11 +82,11 @@ def actor_roles(wanted: Wanted) -> list[Manifest]:
     found = patched_resources(wanted)
     rules = _rules((one.resource for one in found if not one.listed), ["get", "patch"])
     rules += _rules((one.resource for one in found if one.listed), ["get", "list", "patch"])
-    rules += _rules(only_read(wanted), ["get"])
+    rules += _rules(read_only_resources(wanted), ["get"])
     rules.append({"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]})
     rules += [
         {"apiGroups": [one.group], "resources": [one.plural], "verbs": [*one.verbs]}
-        for one in made(wanted)
+        for one in created_resources(wanted)
     ]
     if not wanted.namespaces:
         return [_role(ACTOR, rules), _binding(ACTOR)]

@@ -133,9 +133,9 @@ def _has_acted(execution: ActionExecution, raw: Json) -> bool:
     """Whether the controller has said that it has acted, where it says such things."""
     suspends = execution.action.verb == Verb.SUSPEND
     lever = registry.lever(execution.action.lever)
-    in_effect = lever.in_effect(raw, suspends) if lever is not None else None
-    if in_effect is not None:
-        return in_effect
+    confirms_action = lever.confirms_action(raw, suspends) if lever is not None else None
+    if confirms_action is not None:
+        return confirms_action
     kind = registry.owner_kind(*_kind_of(raw))
     if not suspends or kind is None:
         return True
@@ -301,7 +301,7 @@ def _note_native(execution: ActionExecution, *, held: bool) -> None:
     """Remember whether this build of the controller above leaves a Job alone that asked for it."""
     action, claim = execution.action, execution.context.get("claim")
     lever = registry.lever(action.lever)
-    if lever is None or not lever.told_by_build or action.verb != Verb.SUSPEND or not claim:
+    if lever is None or not lever.depends_on_build or action.verb != Verb.SUSPEND or not claim:
         return
     if action.cluster is not None:
         build = action.cluster.controller_build

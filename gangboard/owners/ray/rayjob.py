@@ -30,7 +30,7 @@ from gangboard.owners.ray.wire import (
     WireRayMeta,
     is_cluster,
 )
-from gangboard.plugins.owner_kind import KindNotes, taken_from
+from gangboard.plugins.owner_kind import KindNotes, copy_fields
 from gangboard.policy.phrases import pods_made
 
 # In `detail`.
@@ -125,7 +125,7 @@ class RayJob(RayKind):
     ) -> Owner:
         """Return it with the size of its RayCluster."""
         cluster = next((child for child in made if is_cluster(child)), None)
-        return taken_from(owner, cluster, _FROM_CLUSTER) if cluster is not None else owner
+        return copy_fields(owner, cluster, _FROM_CLUSTER) if cluster is not None else owner
 
     def is_current(self, owner: Owner, child: Owner) -> bool:
         """Return whether a RayCluster is that of its present try."""

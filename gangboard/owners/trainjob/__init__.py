@@ -31,7 +31,7 @@ from gangboard.owners.trainjob.runtime import (
     named_runtime,
     with_runtime,
 )
-from gangboard.plugins.owner_kind import KindNotes, OwnerKind, taken_from
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind, copy_fields
 
 _JOBSETS = "jobset.x-k8s.io", "JobSet"
 _ENDS = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}
@@ -150,7 +150,7 @@ class TrainJob(OwnerKind):
         """Return the TrainJob with the parts of its JobSet and the facts of its runtime."""
         for child in made:
             if (child.meta.ref.group, child.meta.ref.kind) == _JOBSETS:
-                owner = taken_from(owner, child, _FROM_JOBSET)
+                owner = copy_fields(owner, child, _FROM_JOBSET)
                 break
         return with_runtime(owner, blueprints[0]) if blueprints else owner
 

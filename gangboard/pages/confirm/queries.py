@@ -15,7 +15,7 @@ from gangboard.domain.text import label, names
 from gangboard.domain.verdict import MemberState
 from gangboard.facts.gang import Gang as GangModel
 from gangboard.pages.confirm.rows import ActionTotals, SelectionRow
-from gangboard.policy.selection import Selection, of_selection
+from gangboard.policy.selection import Selection, evaluate_selection
 from gangboard.readmodels.action_offers import gang_offers, no_right, owner_subject
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.freshness import Freshness, read_freshness
@@ -56,7 +56,7 @@ def judge_selections(
         levers = replace(read_levers(Cluster.objects.get(pk=id_)), forced=forced)
         uids = [reference.uid for reference in references]
         for gang, context in _gangs(viewer, references):
-            selection = of_selection(context, levers, uids, verb, now)
+            selection = evaluate_selection(context, levers, uids, verb, now)
             if selection is not None:
                 rows.append(_selection_row(viewer, gang, selection, clusters[id_], now))
     return tuple(rows)
@@ -88,7 +88,9 @@ def _selection_row(
         uids=frozenset(job.meta.ref.uid for job in selection.jobs),
         jobs=printable(names(job.meta.ref.name for job in selection.jobs)),
         sentences=tuple(printable(text) for text in selection.sentences),
-        offer=_owner_offer(viewer, gang, cluster, now) if selection.whole is not None else None,
+        offer=_owner_offer(viewer, gang, cluster, now)
+        if selection.owner_plan is not None
+        else None,
     )
 
 

@@ -23,8 +23,8 @@ from gangboard.policy.decision import (
     PlanRefusal,
     generation_unknown,
     nothing_to_do,
-    shown,
-    watch,
+    watch_seconds,
+    yaml_value,
 )
 from gangboard.policy.phrases import gang_stopped
 from gangboard.policy.requests import FieldChange, json_patch, object_path
@@ -77,7 +77,7 @@ class WorkloadActive(Lever):
             lambda: tuple(_patch(gang, entry, active=active) for entry in changed),
             before=_fields(changed, active=not active),
             after=_fields(changed, active=active),
-            watch_seconds=watch(gang.owner.grace_seconds),
+            watch_seconds=watch_seconds(gang.owner.grace_seconds),
             reactions=_activated(gang) if active else _deactivated(gang),
         )
 
@@ -109,7 +109,7 @@ def _state(gang: Gang, *, active: bool) -> str:
 
 
 def _fields(entries: tuple[QueueEntry, ...], *, active: bool) -> dict[str, str]:
-    return {f"{label(entry.meta.ref)} spec.active": shown(active) for entry in entries}
+    return {f"{label(entry.meta.ref)} spec.active": yaml_value(active) for entry in entries}
 
 
 def _deactivated(gang: Gang) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
-"""`lost-members`: it ran, fell below its quorum (without one: its size), and some member still runs.
+"""`lost-members`: the unit was complete, fell below its quorum or size, and some member still runs.
 
-Gang scheduling acts only when pods are placed: a gang that loses a member later runs on without
-it, and its PodGroup stays True (observed on 1.37.0). Why the replacement is not there is part of
-the sentence. With a node as the cause it is `node-lost`.
+The quorum counts, or the size if there is none. Gang scheduling acts only when pods are placed. A gang that
+loses a member later continues without it, and its PodGroup stays True (observed on 1.37.0). The sentence says
+why the replacement is missing. If a node is the cause, the code is `node-lost`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding when the unit fell below what it needs and no node is the cause."""
+    """Return a finding if the unit fell below its quorum or size and no node is the cause."""
     if not is_loss(unit) or sick_nodes(unit) or any(pod.node for pod in by_node(unit)):
         return None
-    taken = last_preemption(unit)
-    left = how_they_left(unit, taken)
-    why, told_of = reason_of(unit)
-    message = f"{how_many_run(unit)}.{left} {missing_reason(unit, why)}"
+    preemption = last_preemption(unit)
+    loss = how_they_left(unit, preemption)
+    reason, reason_evidence = reason_of(unit)
+    message = f"{how_many_run(unit)}.{loss} {missing_reason(unit, reason)}"
     source = unit.group.meta.ref if unit.group is not None else unit.owner.meta.ref
     evidence = [Evidence("members ready", f"{ready_count(unit)} of {unit.wanted}", source)]
     evidence += [
@@ -42,13 +42,19 @@ def find(unit: Unit) -> Finding | None:
         for pod in disrupted(unit)
         if pod.disruption is not None
     ]
-    advice, named, until = advice_of(unit)
+    advice, name_evidence, until = advice_of(unit)
     return unit_finding(
         RULE,
         unit,
         message.strip(),
         advice=(*missing_advice(unit), *advice),
-        evidence=(*evidence, *takers_evidence(taken), *missing_evidence(unit), *told_of, *named),
+        evidence=(
+            *evidence,
+            *takers_evidence(preemption),
+            *missing_evidence(unit),
+            *reason_evidence,
+            *name_evidence,
+        ),
         recheck_at=until,
         since=fell_since(unit),
     )

@@ -1,8 +1,8 @@
-"""`node-lost`: members that ran are gone or silent because their node is, and others still run.
+"""`node-lost`: the unit lost members because their node does not respond or was deleted, and others still run.
 
-A silent node takes about 52 s to show; until its pods are deleted they stay `Running` and only
-`Ready` turns False (observed on 1.37.0). Pods of a deleted node go after about 60 s, with
-`DisruptionTarget` by the pod garbage collector.
+It takes about 52 s until an unresponsive node shows. Until its pods are deleted they stay `Running` and only
+`Ready` is False (observed on 1.37.0). The pod garbage collector deletes pods of a deleted node after about 60
+s, with `DisruptionTarget`.
 """
 
 from __future__ import annotations
@@ -28,39 +28,41 @@ from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding when the unit fell below what it needs and a node is the cause."""
+    """Return a finding if the unit fell below its quorum or size and a node is the cause."""
     if not is_loss(unit):
         return None
-    sick = sick_nodes(unit)
-    gone = sorted({pod.node for pod in by_node(unit) if pod.node} - {n.meta.ref.name for n in sick})
-    if not sick and not gone:
+    not_ready = sick_nodes(unit)
+    deleted = sorted(
+        {pod.node for pod in by_node(unit) if pod.node} - {node.meta.ref.name for node in not_ready}
+    )
+    if not not_ready and not deleted:
         return None
     texts = []
-    if sick:
-        noun = "node" if len(sick) == 1 else "nodes"
-        listed = names(node.meta.ref.name for node in sick)
-        texts.append(f"{noun} {listed} {is_or_are(len(sick))} NotReady")
-    if gone:
-        noun = "node" if len(gone) == 1 else "nodes"
-        texts.append(f"members were lost with {noun} {names(gone)}")
-    why, told_of = reason_of(unit)
-    message = f"{how_many_run(unit)}: {' and '.join(texts)}. {missing_reason(unit, why)}"
+    if not_ready:
+        noun = "node" if len(not_ready) == 1 else "nodes"
+        listed = names(node.meta.ref.name for node in not_ready)
+        texts.append(f"{noun} {listed} {is_or_are(len(not_ready))} NotReady")
+    if deleted:
+        noun = "node" if len(deleted) == 1 else "nodes"
+        texts.append(f"members were lost with {noun} {names(deleted)}")
+    reason, reason_evidence = reason_of(unit)
+    message = f"{how_many_run(unit)}: {' and '.join(texts)}. {missing_reason(unit, reason)}"
     evidence = [
         Evidence("Ready", node.ready.status if node.ready else "never reported", node.meta.ref)
-        for node in sick
+        for node in not_ready
     ]
     evidence += [
         Evidence("DisruptionTarget", pod.disruption.reason, pod.meta.ref)
         for pod in by_node(unit)
         if pod.disruption is not None
     ]
-    advice, named, until = advice_of(unit)
+    advice, name_evidence, until = advice_of(unit)
     return unit_finding(
         RULE,
         unit,
         message.strip(),
-        advice=(*missing_advice(unit), *advice, *bring_back(sick), *give_up(unit)),
-        evidence=(*evidence, *missing_evidence(unit), *told_of, *named),
+        advice=(*missing_advice(unit), *advice, *bring_back(not_ready), *give_up(unit)),
+        evidence=(*evidence, *missing_evidence(unit), *reason_evidence, *name_evidence),
         recheck_at=until,
         since=fell_since(unit),
     )

@@ -1,4 +1,4 @@
-"""`resizing`: a gang has its quorum, not its full size, and its members changed just now."""
+"""`resizing`: a gang has its quorum but not its full size, and its members changed recently."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding while a gang at its quorum grows and nothing keeps the rest away."""
+    """Return a finding while a gang at its quorum grows and the rest is not blocked."""
     if unit.is_full or not runs_enough(unit) or are_kept_away(unit):
         return None
     until = growing_until(unit)

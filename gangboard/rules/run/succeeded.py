@@ -1,7 +1,6 @@
-"""`succeeded`: the owner's controller says that it has completed, or met its success criteria.
+"""`succeeded`: the owner's controller reports that it has completed or met its success criteria.
 
-`SuccessCriteriaMet` comes before `Complete`, while the pods that are no longer needed still
-terminate (KEP-3998).
+`SuccessCriteriaMet` comes before `Complete`, while pods that are no longer needed still terminate (KEP-3998).
 """
 
 from __future__ import annotations
@@ -18,19 +17,19 @@ from gangboard.plugins.rule import GangRule
 
 
 def find(gang: Gang) -> Finding | None:
-    """Return a finding for an owner that is done."""
+    """Return a finding for an owner that has succeeded."""
     owner, kind = gang.owner, gang.owner.meta.ref.kind
     finish = owner.finish
     if finish is None:
         if not owner.ending or is_bad_ending(owner.ending):
             return None
-        left = pods_left(gang.pods)
+        terminating = pods_left(gang.pods)
         message = f"The {kind} has met its success criteria ({owner.ending})"
-        message = f"{message}; {left}." if left else f"{message}."
+        message = f"{message}; {terminating}." if terminating else f"{message}."
         reason = owner.ending
     elif finish.outcome is Outcome.SUCCEEDED:
-        said = shorten(finish.message)
-        message = f"The {kind} succeeded: {sentence(said)}" if said else f"The {kind} succeeded."
+        text = shorten(finish.message)
+        message = f"The {kind} succeeded: {sentence(text)}" if text else f"The {kind} succeeded."
         message += pods_stay(gang.pods)
         reason = finish.reason
     else:

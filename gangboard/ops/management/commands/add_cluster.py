@@ -15,7 +15,7 @@ from gangboard.ops.kubeconfigs import (
     save_actor,
 )
 from gangboard.ops.trial_lines import actor_lines, step_lines, unanswered_lines
-from gangboard.policy.lever_permissions import Wanted
+from gangboard.policy.lever_permissions import PermissionOptions
 from gangboard.polling.actor_trial import try_actor
 from gangboard.polling.cluster_trial import Access, Trial, in_cluster_access, try_cluster
 from gangboard.readmodels.trial_steps import trial_steps
@@ -108,7 +108,7 @@ class Command(DatabaseCommand):
     def _try_actor(self, name: str, actor: Access) -> None:
         """Print which levers the actor may use in a cluster that is perhaps not watched yet."""
         try:
-            lines = actor_lines(name, actor.context, try_actor(actor, Wanted()))
+            lines = actor_lines(name, actor.context, try_actor(actor, PermissionOptions()))
         except KubeError as error:
             lines = unanswered_lines(name, actor, error)
         for line in lines:

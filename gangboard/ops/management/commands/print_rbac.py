@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from gangboard.actions.permissions.manifests import chart_files, hold_text, yaml_text
 from gangboard.ops.printing import PrintingCommand
-from gangboard.policy.lever_permissions import Wanted
+from gangboard.policy.lever_permissions import PermissionOptions
 from gangboard.store import clusters, levers
 
 
@@ -64,7 +64,7 @@ class Command(PrintingCommand):
         self.stdout.write(yaml_text(wanted, name or "", context), ending="")
 
 
-def _write_files(folder: Path, wanted: Wanted) -> None:
+def _write_files(folder: Path, wanted: PermissionOptions) -> None:
     for name, text in chart_files(wanted).items():
         try:
             (folder / name).write_text(text, encoding="utf-8")
@@ -72,8 +72,8 @@ def _write_files(folder: Path, wanted: Wanted) -> None:
             raise CommandError(f"{folder / name} cannot be written: {error.strerror}") from error
 
 
-def _wanted(name: str | None, namespaces: tuple[str, ...]) -> Wanted:
+def _wanted(name: str | None, namespaces: tuple[str, ...]) -> PermissionOptions:
     """Return what a cluster is to allow; one that was never asked what it serves is like any other."""
     if name is None:
-        return Wanted(namespaces=namespaces, binds_hold=False)
+        return PermissionOptions(namespaces=namespaces, binds_hold=False)
     return levers.read_wanted(clusters.find_cluster(name=name), namespaces)

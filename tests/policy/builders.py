@@ -33,17 +33,18 @@ CLAIM = "jobset.sigs.k8s.io/reconciliation-mode: Independent"
 
 def a_trio(**fields: Any) -> Owner:
     """JobSet `trio`: Jobs trio-w-0 to -2 of two pods each, may restart three times."""
-    given = {"max_restarts": 3, "policies": Policies(), **fields}
-    return a_jobset("trio", a_role("w", jobs=3, pods=2), **given)
+    defaults = {"max_restarts": 3, "policies": Policies(), **fields}
+    return a_jobset("trio", a_role("w", jobs=3, pods=2), **defaults)
 
 
 def a_context(owner: Owner | None = None, *changed: Owner, **fields: Any) -> Gang:
     """The gang of a JobSet, its child Jobs running; `changed` take the place of those named alike."""
     owner = owner or a_trio()
-    given = {job.meta.ref.name: job for job in child_jobs(owner)}
-    given.update((job.meta.ref.name, job) for job in changed)
+    defaults = {job.meta.ref.name: job for job in child_jobs(owner)}
+    defaults.update((job.meta.ref.name, job) for job in changed)
     jobs = tuple(
-        replace(job, meta=replace(job.meta, annotated=True, generation=4)) for job in given.values()
+        replace(job, meta=replace(job.meta, annotated=True, generation=4))
+        for job in defaults.values()
     )
     return a_gang(owner=owner, jobs=fields.pop("jobs", jobs), **fields)
 
@@ -58,7 +59,7 @@ def a_child(owner: Owner, name: str, **fields: Any) -> Owner:
 
 
 def a_standalone(**fields: Any) -> Gang:
-    """A Job of four pods that nobody owns; it is its own only Job."""
+    """Return the gang of a Job of four pods without an owner. The Job is its own only child."""
     job = a_job("train", pods=4, **fields)
     return a_gang(owner=job, jobs=(job,))
 
@@ -72,17 +73,17 @@ def an_entry(owner: str = "trio", **fields: Any) -> QueueEntry:
     """The Workload of Kueue of an owner: admitted, with Kueue's word that its pods are ready."""
     name = fields.pop("name", f"jobset-{owner}-1a2b3")
     meta = a_meta("kueue.x-k8s.io", "Workload", name, version="v1beta2", generation=7)
-    given = {
+    defaults = {
         "queue": "lq",
         "admitted": True,
         "owner_uid": f"uid-{owner}",
         "conditions": (Condition("PodsReady", "True", "Started"),),
         **fields,
     }
-    return QueueEntry(meta=meta, **given)
+    return QueueEntry(meta=meta, **defaults)
 
 
-def ask(
+def make_plan(
     context: Gang,
     name: str,
     verb: Verb | str,
@@ -102,5 +103,5 @@ def bodies(found: Plan) -> list[Any]:
 
 
 def text(found: Plan) -> str:
-    """Everything that it says about what comes of it."""
+    """Return all texts about consequences of the plan."""
     return "\n".join((*found.reactions, *found.warnings))

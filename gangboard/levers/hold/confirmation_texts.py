@@ -13,8 +13,8 @@ from gangboard.policy.decision import DesiredAction
 from gangboard.policy.phrases import moment, wait_of, wait_of_gang
 
 
-def about_existing(holds: Sequence[Hold]) -> tuple[str, ...]:
-    """Name the Hold that exists already and is then used."""
+def existing_hold_sentences(holds: Sequence[Hold]) -> tuple[str, ...]:
+    """Name the Holds that exist already and are used."""
     return tuple(
         f"Hold {hold.meta.ref.name} exists already"
         f"{f', made by {hold.by}' if hold.by else ''}"
@@ -23,7 +23,7 @@ def about_existing(holds: Sequence[Hold]) -> tuple[str, ...]:
     )
 
 
-def about_proof(levers: ClusterLevers) -> str:
+def proof_sentence(levers: ClusterLevers) -> str:
     """Announce the test of the Hold, with the time of the last passed test in this cluster."""
     last = levers.hold_proved_at
     test = f"last test passed at {moment(last)}" if last else "no test passed here yet"
@@ -36,15 +36,15 @@ def parent_of(job: Owner) -> str:
     return f"{controller.kind} {controller.name}" if controller else "its owner"
 
 
-def about_end(desired: DesiredAction) -> tuple[str, ...]:
+def end_sentences(desired: DesiredAction) -> tuple[str, ...]:
     """Return when gangboard ends the Hold, if the request has an end."""
     if desired.until is None:
         return ()
     return (f"gangboard removes the Hold and resumes it at {moment(desired.until)}.",)
 
 
-def about_cluster(levers: ClusterLevers) -> tuple[str, ...]:
-    """Warn of doubts about the Hold in this cluster before its test."""
+def cluster_warnings(levers: ClusterLevers) -> tuple[str, ...]:
+    """Warn about doubts about the Hold in this cluster before its test."""
     warnings = []
     refuted, proved = levers.hold_refuted_at, levers.hold_proved_at
     if refuted is not None and (proved is None or refuted > proved):
@@ -59,20 +59,24 @@ def about_cluster(levers: ClusterLevers) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def names_of(holds: Iterable[Hold]) -> str:
+def hold_names(holds: Iterable[Hold]) -> str:
     """Return the names of Holds; `none` if there are none."""
     return ", ".join(hold.meta.ref.name for hold in holds) or "none"
 
 
-def of_release(gang: Gang, job: Owner, staying: Sequence[Hold], blocked: str) -> tuple[str, ...]:
+def release_reactions(
+    gang: Gang, job: Owner, remaining: Sequence[Hold], blocked: str
+) -> tuple[str, ...]:
     """Explain why the Job does not run after the removal of the Hold."""
     name = label(job.meta.ref)
     if blocked:
         return ("Only the Hold is removed.", blocked)
     if not job.suspended:
         return (f"Only the Hold is removed: {name} is not suspended.",)
-    if staying:
-        return (f"Only its Hold is removed: {_staying(staying)}, so {name} stays suspended.",)
+    if remaining:
+        return (
+            f"Only its Hold is removed: {_remaining_text(remaining)}, so {name} stays suspended.",
+        )
     wait = wait_of(gang, job)
     if wait is None:
         return ("Only the Hold is removed.",)
@@ -84,45 +88,45 @@ def meaning_of_hold(gang: Gang, job: Owner) -> str:
     text = f"Keep this {job.meta.ref.kind} suspended"
     if wait_of(gang, job) is None:
         return f"{text}."
-    return f"{text} when {_start_of(gang)}."
+    return f"{text} when {_start_event(gang)}."
 
 
-def meaning_of_release(gang: Gang, job: Owner, staying: Sequence[Hold], *, blocked: bool) -> str:
+def meaning_of_release(gang: Gang, job: Owner, remaining: Sequence[Hold], *, blocked: bool) -> str:
     """Explain the removal of a Hold that does not resume the Job."""
     kind = job.meta.ref.kind
     if blocked:
         return f"Remove the Hold; the {kind} is not changed."
     if not job.suspended:
         return f"Remove the Hold; the {kind} is not suspended."
-    if staying:
-        return f"Remove the Hold; {_staying(staying)}."
+    if remaining:
+        return f"Remove the Hold; {_remaining_text(remaining)}."
     if wait_of_gang(gang) is not None:
         return f"Remove the Hold; the {kind} resumes with its {gang.owner.meta.ref.kind}."
-    return f"Remove the Hold; the {kind} starts when {_start_of(gang)}."
+    return f"Remove the Hold; the {kind} starts when {_start_event(gang)}."
 
 
-def _start_of(gang: Gang) -> str:
+def _start_event(gang: Gang) -> str:
     """Return what starts a waiting Job: its owner, or the queue that manages the Job."""
     if wait_of_gang(gang) is not None:
         return f"the {gang.owner.meta.ref.kind} resumes"
     return f"{gang.queue_system} admits it"
 
 
-def of_removal(holds: Sequence[Hold]) -> tuple[str, ...]:
+def removal_sentences(holds: Sequence[Hold]) -> tuple[str, ...]:
     """Name the removed Holds if there are several."""
-    return (f"Holds {names_of(holds)} are removed.",) if len(holds) > 1 else ()
+    return (f"Holds {hold_names(holds)} are removed.",) if len(holds) > 1 else ()
 
 
-def _staying(holds: Sequence[Hold]) -> str:
+def _remaining_text(holds: Sequence[Hold]) -> str:
     """Return `Hold a of ada stays`, or `Holds a, b stay`."""
     if len(holds) > 1:
-        return f"Holds {names_of(holds)} stay"
+        return f"Holds {hold_names(holds)} stay"
     by = f" of {shorten(holds[0].by)}" if holds[0].by else ""
     return f"Hold {holds[0].meta.ref.name}{by} stays"
 
 
-def about_holders(holds: Iterable[Hold], by: str) -> tuple[str, ...]:
-    """Name the people whose Hold somebody else removes."""
+def other_holder_warnings(holds: Iterable[Hold], by: str) -> tuple[str, ...]:
+    """Name the users whose Hold another user removes."""
     return tuple(
         f"Hold {hold.meta.ref.name} was made by {hold.by}"
         + (f": “{shorten(hold.reason)}”" if hold.reason else ".")

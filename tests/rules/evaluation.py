@@ -1,4 +1,4 @@
-"""How the tests of rules ask: one rule about one unit, or all rules as the verdict would."""
+"""How tests evaluate rules: one rule for one unit, or all rules in the order of the engine."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from tests.domain_objects import Made, a_unit, ago, facts_of
 Rule = TypeVar("Rule", GangRule, UnitRule)
 
 
-def the_rule(code: str, judged_at: type[Rule]) -> Rule:
-    """The rule with that code about the whole gang, or about a unit."""
+def rule_with_code(code: str, judged_at: type[Rule]) -> Rule:
+    """Return the gang rule or unit rule with that code."""
     return next(rule for rule in rules() if rule.code == code and isinstance(rule, judged_at))
 
 
-def ask_gang(code: str, facts: Gang) -> Finding | None:
-    rule = the_rule(code, GangRule)
+def evaluate_gang(code: str, facts: Gang) -> Finding | None:
+    rule = rule_with_code(code, GangRule)
     return rule.find(facts)
 
 
-def ask(code: str, unit: Unit) -> Finding | None:
-    rule = the_rule(code, UnitRule)
+def evaluate(code: str, unit: Unit) -> Finding | None:
+    rule = rule_with_code(code, UnitRule)
     finding = rule.find(unit)
     if finding is not None:
-        # The rule is asked at admission; the gang is shown in the stage that its other Jobs are in.
+        # The rule runs in stage admission, and its finding has the stage of the other Jobs.
         assert finding.stage is (Stage.RUN if code == "job-suspended" else rule.stage)
         assert finding.unit == unit.name
         assert finding.code in (code, "starting")
     return finding
 
 
-def found(code: str, unit: Unit) -> Finding:
-    finding = ask(code, unit)
+def require_finding(code: str, unit: Unit) -> Finding:
+    finding = evaluate(code, unit)
     assert finding is not None
     return finding
 
 
-def found_gang(code: str, facts: Gang) -> Finding:
-    finding = ask_gang(code, facts)
+def require_gang_finding(code: str, facts: Gang) -> Finding:
+    finding = evaluate_gang(code, facts)
     assert finding is not None
     return finding
 
 
-def first(unit: Unit) -> str:
-    """The code of the first rule that finds something: overrides, then stage by stage."""
+def first_code(unit: Unit) -> str:
+    """Return the code of the first rule with a finding: overrides, then stage by stage."""
     for rule in unit_rules():
         finding = rule.find(unit)
         if finding is not None:
@@ -58,8 +58,8 @@ def first(unit: Unit) -> str:
     raise AssertionError("no rule finds anything")
 
 
-def first_gang(facts: Gang) -> str:
-    """The code of the first rule about the whole gang, or empty text."""
+def first_gang_code(facts: Gang) -> str:
+    """Return the code of the first gang rule with a finding, or an empty text."""
     for rule in gang_rules():
         finding = rule.find(facts)
         if finding is not None:
@@ -68,11 +68,11 @@ def first_gang(facts: Gang) -> str:
 
 
 def unit_of(owner: Any, *objects: Made, facts: dict[str, Any] | None = None, **fields: Any) -> Unit:
-    """`a_unit` of the facts of these objects; `facts` are words of Gang."""
+    """Return `a_unit` of the facts of these objects. `facts` are fields of Gang."""
     return a_unit(facts_of(owner, *objects, **(facts or {})), **fields)
 
 
-def ran(seconds_ago: float = 30, since: datetime | None = None) -> UnitMemory:
-    """The memory of a unit that was whole until then, with a count that has just changed."""
-    whole = ago(seconds_ago)
-    return UnitMemory(created_since=since or whole, whole_at=whole, reached_size_at=ago(300))
+def whole_memory(seconds_ago: float = 30, since: datetime | None = None) -> UnitMemory:
+    """Return the memory of a unit that was complete until then, with a count that has just changed."""
+    complete = ago(seconds_ago)
+    return UnitMemory(created_since=since or complete, whole_at=complete, reached_size_at=ago(300))

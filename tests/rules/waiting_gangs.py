@@ -1,4 +1,4 @@
-"""Gangs that wait for a node, with a room made by hand and what the real arithmetic says of it."""
+"""Gangs that wait for a node, with a hand-made cluster and the real arithmetic."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.domain_objects import Made, a_condition, a_group, a_job, a_pod, ago
 from tests.domain_objects import placed as said_of_group
 from tests.placement.making import GPU
 from tests.rules import texts
-from tests.rules.asking import found, unit_of
+from tests.rules.evaluation import require_finding, unit_of
 
 GANG = "ring"
 
 
-def room_of(
+def capacity_of(
     *nodes: NodeInfo, running_gangs: tuple[RunningGang, ...] = (), why: str = ""
 ) -> ClusterCapacity:
     return ClusterCapacity(
@@ -28,16 +28,16 @@ def room_of(
     )
 
 
-def big(name: str, *, used: int = 0, **more: Any) -> NodeInfo:
-    """A node of 8 cores, 64Gi and 8 places for pods, without GPUs; `used` cores are taken."""
-    given = {"allocatable": {"cpu": 8000, "memory": 64 * 2**30, "pods": 8}, **more}
+def cpu_node(name: str, *, used: int = 0, **more: Any) -> NodeInfo:
+    """Return a node of 8 cores, 64Gi and 8 pods, without GPUs. `used` cores are taken."""
+    defaults = {"allocatable": {"cpu": 8000, "memory": 64 * 2**30, "pods": 8}, **more}
     return NodeInfo(
-        name, {"kubernetes.io/hostname": name}, now=Requested({"cpu": used * 1000}), **given
+        name, {"kubernetes.io/hostname": name}, now=Requested({"cpu": used * 1000}), **defaults
     )
 
 
-def ask(gpu: int | str = 0, **amounts: str) -> dict[str, Decimal]:
-    """Requests of one pod."""
+def pod_requests(gpu: int | str = 0, **amounts: str) -> dict[str, Decimal]:
+    """Return the requests of one pod."""
     named = {name: Decimal(amount) for name, amount in amounts.items()}
     return {**({GPU: Decimal(gpu)} if gpu else {}), **named}
 
@@ -45,7 +45,7 @@ def ask(gpu: int | str = 0, **amounts: str) -> dict[str, Decimal]:
 def members(
     count: int, requests: dict[str, Decimal], *, of: Any = None, text: str = "", **more: Any
 ) -> tuple[Made, ...]:
-    """Pods of a Job that wait; `text` is what the scheduler says of the first."""
+    """Return waiting pods of a Job. `text` is the scheduler's message about the first one."""
     job = of.meta.ref.name if of is not None else "train"
     return tuple(
         a_pod(
@@ -70,7 +70,7 @@ def gang(
     on: tuple[str, ...] = (),
     **more: Any,
 ) -> Unit:
-    """A gang Job of `count` pods, all of which wait but those `on` nodes."""
+    """Return a gang Job of `count` pods. All of them wait, except those on the nodes `on`."""
     job = a_job("train", pods=count, group_name=GANG)
     group = a_group(
         GANG,
@@ -83,10 +83,10 @@ def gang(
         for index, node in enumerate(on)
     ]
     pods = members(count - len(on), requests, of=job, group=GANG, text=text, **more)
-    return with_room(unit_of(job, group, *running, *pods, facts={"room": room}))
+    return with_placement(unit_of(job, group, *running, *pods, facts={"room": room}))
 
 
-def plain(
+def ungrouped_gang(
     count: int,
     requests: dict[str, Decimal],
     room: ClusterCapacity,
@@ -95,7 +95,7 @@ def plain(
     on: tuple[str, ...] = (),
     **more: Any,
 ) -> Unit:
-    """The same without a group: pod by pod, every pod with its own text."""
+    """Return the same without a group: pod by pod, each pod with its own text."""
     job = a_job("train", pods=count)
     running = [
         a_pod(f"old-{index}", of=job, on=node, requests=requests) for index, node in enumerate(on)
@@ -104,13 +104,13 @@ def plain(
         a_pod(f"train-{index}", of=job, requests=requests, text=text, **more)
         for index in range(count - len(on))
     ]
-    return with_room(unit_of(job, *running, *pods, facts={"room": room}))
+    return with_placement(unit_of(job, *running, *pods, facts={"room": room}))
 
 
-def mixed(
+def mixed_gang(
     room: ClusterCapacity, *shapes: tuple[str, int, dict[str, Decimal], Needs], text: str = ""
 ) -> Unit:
-    """A gang of several shapes, one Job each: (name, pods, requests, needs)."""
+    """Return a gang of several shapes, one Job each: (name, pods, requests, needs)."""
     jobs = [a_job(name, pods=count, group_name=GANG) for name, count, _, _ in shapes]
     total = sum(count for _, count, _, _ in shapes)
     owner = a_job("whole", pods=total)
@@ -122,25 +122,25 @@ def mixed(
         )
     ]
     group = a_group(GANG, quorum=total, placed=said_of_group("False", texts.GROUP_SHORT))
-    return with_room(unit_of(owner, *jobs, group, *pods, facts={"room": room}))
+    return with_placement(unit_of(owner, *jobs, group, *pods, facts={"room": room}))
 
 
-def with_room(unit: Unit) -> Unit:
+def with_placement(unit: Unit) -> Unit:
     return replace(unit, placing=placing_of(unit))
 
 
 def fitting_for(unit: Unit, seconds: float = 60) -> Unit:
-    """The unit, known to fit for so long: long enough that the scheduler has tried it again."""
+    """Return the unit as known to fit for so long, so that the scheduler has tried it again."""
     return replace(unit, memory=replace(unit.memory, fits_since=ago(seconds)))
 
 
 def refused_again(unit: Unit, seconds: float) -> Unit:
-    """The same where a pod was refused for the first time so long ago."""
-    again = a_condition(
+    """Return the unit with a pod that was first refused so long ago."""
+    repeated = a_condition(
         "PodScheduled", "False", reason="Unschedulable", message=texts.GPU_SHORT, since=ago(seconds)
     )
-    pods = (*unit.pods[:-1], replace(unit.pods[-1], scheduled=again))
-    return with_room(replace(unit, pods=pods))
+    pods = (*unit.pods[:-1], replace(unit.pods[-1], scheduled=repeated))
+    return with_placement(replace(unit, pods=pods))
 
 
 def selecting(**labels: str) -> Needs:
@@ -151,11 +151,11 @@ def with_port(number: int) -> Needs:
     return Needs(host_ports=frozenset({HostPort(number)}))
 
 
-def values(finding: Finding, label: str) -> list[str]:
-    """What the evidence of that label says."""
-    return [one.value for one in finding.evidence if one.label == label]
+def evidence_values(finding: Finding, label: str) -> list[str]:
+    """Return the values of the evidence with that label."""
+    return [item.value for item in finding.evidence if item.label == label]
 
 
-def told(code: str, unit: Unit) -> str:
-    """The sentence of the rule of that code."""
-    return found(code, unit).message
+def message_of(code: str, unit: Unit) -> str:
+    """Return the sentence of the rule with that code."""
+    return require_finding(code, unit).message
