@@ -69,7 +69,7 @@ def amount_of(
     return f"{text} {resource if named else unit_word(resource, text)}"
 
 
-def amounts_of(amounts: Mapping[str, int], *, up: bool = False) -> list[str]:
+def format_amounts(amounts: Mapping[str, int], *, up: bool = False) -> list[str]:
     """Return several amounts by the name of their resource. With GPUs of two vendors it names the resources."""
     named = sum(map(is_gpu, amounts)) > 1
     return [amount_of(name, amounts[name], up=up, named=named) for name in sorted(amounts)]

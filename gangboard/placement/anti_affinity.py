@@ -67,7 +67,7 @@ def fit_one_per_domain(
     return place(members, _places(snapshot, members.pod_set.shape, members.key, when), target)
 
 
-def most_one_per_domain(snapshot: NodeSnapshot, shape: Shape, when: When) -> int | None:
+def max_one_per_domain(snapshot: NodeSnapshot, shape: Shape, when: When) -> int | None:
     """Return how many pods of a shape fit that keep each other away by one label; None for others."""
     keys = one_per_domain_keys(shape)
     if len(keys) != 1:
@@ -75,7 +75,7 @@ def most_one_per_domain(snapshot: NodeSnapshot, shape: Shape, when: When) -> int
     return sum(number for _, number in _one_each(_places(snapshot, shape, keys[0], when)))
 
 
-def values_with_room(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> int:
+def values_with_free_capacity(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> int:
     """Return how many values of a label have a node that takes a pod of the shape."""
     places = _places(snapshot, shape, key, when)
     return len({value for value, _, _ in places if value is not None})

@@ -17,12 +17,12 @@ from gangboard.domain.placement_result import (
 )
 from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.fits import fits
-from gangboard.placement.joint_topology_spread import several_of
+from gangboard.placement.gang_fit import fits
+from gangboard.placement.joint_topology_spread import multiply_constrained_pods
 from gangboard.placement.node_snapshot import NodeSnapshot, as_snapshot
-from gangboard.placement.packing import BUDGET
+from gangboard.placement.packing_search import BUDGET
 from gangboard.placement.topology_spread import spread_of
-from gangboard.placement.totals import shortest_of_any, totals
+from gangboard.placement.totals import find_scarcest_resource, totals
 
 
 def assess(
@@ -140,7 +140,7 @@ class _Assessor:
 
     def _lacking(self, when: When) -> str:
         request = self.request
-        return shortest_of_any(
+        return find_scarcest_resource(
             request.pod_sets, request.needed, when, self.snapshot, request.topology_keys
         )
 
@@ -182,7 +182,7 @@ def _present(request: PlacementRequest) -> tuple[Constraint, ...]:
 
 
 def _is_spread(request: PlacementRequest) -> bool:
-    return spread_of(request) is not None or several_of(request) is not None
+    return spread_of(request) is not None or multiply_constrained_pods(request) is not None
 
 
 def relaxed(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gangboard.domain.capacity import NodeInfo, PlacementRequest, Requested, RunningGang
 from gangboard.domain.placement_result import FitAnswer, When
 from gangboard.facts.unit import Unit
-from gangboard.placement.fits import fits
+from gangboard.placement.gang_fit import fits
 from gangboard.placement.gang_nodes import added, without
 
 _RIVALS = 10

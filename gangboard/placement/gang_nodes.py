@@ -12,9 +12,9 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import HostPort, PodTerm, PodTerms
 from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import pod_amounts
-from gangboard.placement.members import on_nodes, waiting
-from gangboard.placement.neighbours import Matcher, matcher
+from gangboard.placement.members import members_with_node, waiting
 from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of
+from gangboard.placement.term_matching import Matcher, matcher
 
 Key = TypeVar("Key")
 
@@ -29,14 +29,16 @@ def nodes_for(unit: Unit) -> NodeSnapshot:
     nominated = _by_node((pod, pod.nominated_node) for pod in waiting(unit))
     if not nominated:
         return snapshot
-    members = on_nodes(unit)
+    members = members_with_node(unit)
     matched = matcher(unit.gang.cluster.room, waiting(unit))
     changed: dict[str, NodeInfo] = {}
     for name, pods in nominated.items():
         row = snapshot.row(name)
         if row is not None:
             beside = {port for pod in members if pod.node == name for port in pod.needs.host_ports}
-            remaining = removed(snapshot[row].now, requested_by(pods, matched), kept_ports=beside)
+            remaining = removed(
+                snapshot[row].now, requested_by_pods(pods, matched), kept_ports=beside
+            )
             changed[name] = replace(snapshot[row], now=remaining)
     return snapshot.changed(changed)
 
@@ -61,7 +63,7 @@ def nodes_to_free(unit: Unit) -> NodeSnapshot:
     for name, pods in placed.items():
         row = snapshot.row(name)
         if row is not None:
-            pinned = added(snapshot[row].pinned, requested_by(pods, matched))
+            pinned = added(snapshot[row].pinned, requested_by_pods(pods, matched))
             changed[name] = replace(snapshot[row], pinned=pinned)
     return snapshot.changed(changed)
 
@@ -78,7 +80,7 @@ def _by_node(pods: Iterable[tuple[Pod, str]]) -> dict[str, list[Pod]]:
 # Sums
 
 
-def requested_by(pods: Collection[Pod], matched: Matcher) -> Requested:
+def requested_by_pods(pods: Collection[Pod], matched: Matcher) -> Requested:
     """Return what pods take together. `matched` returns the terms that a pod matches."""
     amounts: Counter[str] = Counter()
     for pod in pods:

@@ -21,15 +21,15 @@ import numpy as np
 from gangboard.domain.capacity import PlacementRequest, PodSet
 from gangboard.domain.placement_result import When
 from gangboard.domain.pod_constraints import Spread
-from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_columns import BoolColumn, IntColumn
 from gangboard.placement.node_filters import NodeFilters
 from gangboard.placement.node_snapshot import NodeSnapshot
+from gangboard.placement.topology_domains import domains_of
 from gangboard.placement.topology_spread import matching
 
 
-def several_of(request: PlacementRequest) -> PodSet | None:
+def multiply_constrained_pods(request: PlacementRequest) -> PodSet | None:
     """Return the equal pods of a request that have several constraints; None where it is otherwise."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
     if len(pod_sets) != 1 or request.topology_keys:
@@ -41,7 +41,7 @@ def several_of(request: PlacementRequest) -> PodSet | None:
 # What is there
 
 
-def most_by_all(snapshot: NodeSnapshot, pod_set: PodSet, when: When) -> int:
+def max_pods_by_all(snapshot: NodeSnapshot, pod_set: PodSet, when: When) -> int:
     """Return how many of the pods fit at most."""
     shape, filters = pod_set.shape, NodeFilters(snapshot, pod_set.shape)
     codes = [domains_of(snapshot, (spread.topology_key,)).codes for spread in shape.spreads]
@@ -56,7 +56,7 @@ def most_by_all(snapshot: NodeSnapshot, pod_set: PodSet, when: When) -> int:
         for row, number in matching(snapshot, spread.counted, when):
             if counted[row]:
                 counts[np.searchsorted(present, all_codes[row])] += number
-        rules.append(SpreadRule(spread, counts))
+        rules.append(SpreadLimit(spread, counts))
         # A node that could host one is counted: both policies are filters of every pod, too.
         places.append(np.searchsorted(present, all_codes[hosts]))
     return most_placed(
@@ -74,7 +74,7 @@ def room_for(max_pods: IntColumn, count: int) -> IntColumn:
 
 
 @dataclass(slots=True)
-class SpreadRule:
+class SpreadLimit:
     """One of the constraints."""
 
     spread: Spread
@@ -116,7 +116,7 @@ class _Pairs:
 class SpreadState:
     """The constraints, and where there is room."""
 
-    rules: Sequence[SpreadRule]
+    rules: Sequence[SpreadLimit]
     places: Sequence[IntColumn]
     """For each constraint the domains of the nodes that take a pod."""
     room: IntColumn

@@ -14,8 +14,8 @@ from gangboard.domain.text import count, listed
 from gangboard.facts.unit import Unit
 from gangboard.placement.devices import may_be_served
 from gangboard.placement.matching import matches_pod
-from gangboard.placement.neighbours import NO_TERMS, matcher
 from gangboard.placement.node_snapshot import snapshot_of
+from gangboard.placement.term_matching import NO_TERMS, matcher
 
 OF_OTHERS = "anti-affinity of other pods"
 """Name of the unsupported case that another pod's inexact term may keep a pod away."""
@@ -62,7 +62,7 @@ def _jobs_text(unit: Unit, pods: Sequence[Pod]) -> str:
     return count(len(makers), "Job") if len(makers) > 1 and makers <= jobs else ""
 
 
-def on_nodes(unit: Unit) -> list[Pod]:
+def members_with_node(unit: Unit) -> list[Pod]:
     """Return the members that have a node, those that are being deleted among them.
 
     The scheduler counts these for the quorum, and for the domain of the group, until they are gone
@@ -75,7 +75,7 @@ def on_nodes(unit: Unit) -> list[Pod]:
 def _quorum(unit: Unit) -> int | None:
     if unit.quorum is None:
         return None
-    remaining = unit.quorum - len(on_nodes(unit))
+    remaining = unit.quorum - len(members_with_node(unit))
     return remaining if remaining > 0 else None
 
 
@@ -92,7 +92,7 @@ def _domain(unit: Unit, keys: Sequence[str]) -> tuple[tuple[str, ...] | None, tu
     The scheduler takes such a group into the domain of its placed members and no other, and gives
     up where these are in several (plugins/topologyaware, "more than 1 domain found").
     """
-    taken = {pod.node for pod in on_nodes(unit)}
+    taken = {pod.node for pod in members_with_node(unit)}
     if not keys or not taken:
         return None, ()
     labels = {node.name: node.labels for node in unit.gang.cluster.room.nodes if node.name in taken}

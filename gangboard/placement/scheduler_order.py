@@ -17,10 +17,10 @@ from itertools import chain, permutations
 from gangboard.domain.capacity import PlacementRequest, PodSet
 from gangboard.domain.placement_result import When
 from gangboard.placement.amounts import wanted
-from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import has_host_anti_affinity, ports_clash
 from gangboard.placement.node_snapshot import NodeSnapshot
+from gangboard.placement.topology_domains import domains_of
 
 MOST_PERMUTED = 3
 """Every order of up to so many shapes is played; one order and its reverse of more."""

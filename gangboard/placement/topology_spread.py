@@ -20,11 +20,11 @@ import numpy as np
 from gangboard.domain.capacity import PlacementRequest, PodSet, Shape
 from gangboard.domain.placement_result import Fit, FitAnswer, When
 from gangboard.domain.pod_constraints import PodTerm, Spread
-from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_columns import BoolColumn
 from gangboard.placement.node_filters import NodeFilters
 from gangboard.placement.node_snapshot import NodeSnapshot
+from gangboard.placement.topology_domains import domains_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_columns import total
 from gangboard.placement.node_snapshot import as_snapshot
-from gangboard.placement.packing import least
+from gangboard.placement.packing_search import least
 
 
 def totals(
@@ -77,7 +77,7 @@ def shortest(lines: Sequence[Total], when: When) -> str:
     return name
 
 
-def shortest_of_any(
+def find_scarcest_resource(
     pod_sets: Sequence[PodSet],
     target: int,
     when: When,

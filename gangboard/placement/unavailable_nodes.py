@@ -26,7 +26,7 @@ LEAVING = (
 """How taints begin by which a controller says that it drains a node to take it away or to work on it."""
 
 
-def maintenance_words(lifecycle: Iterable[Condition], taints: Iterable[Taint]) -> tuple[str, ...]:
+def maintenance_markers(lifecycle: Iterable[Condition], taints: Iterable[Taint]) -> tuple[str, ...]:
     """Return what says of a node that it is drained or worked on: condition types and keys of taints."""
     keys = (taint.key for taint in taints if taint.key.startswith(LEAVING))
     return tuple(dict.fromkeys([*(said.type for said in lifecycle), *keys]))

@@ -21,14 +21,14 @@ from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.facts.scheduler_text import last_refusal
 from gangboard.facts.unit import Unit
-from gangboard.placement.anti_affinity import most_one_per_domain
+from gangboard.placement.anti_affinity import max_one_per_domain
 from gangboard.placement.assess import assess
-from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import EXAMPLES, feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.matching import undecidable
 from gangboard.placement.members import request_of, waiting
 from gangboard.placement.node_snapshot import NodeSnapshot
+from gangboard.placement.topology_domains import domains_of
 from gangboard.placement.topology_spread import closed, most_in
 
 
@@ -101,8 +101,8 @@ def _within(
 
 def _exclusive(result: ShapeFit, snapshot: NodeSnapshot) -> ShapeFit:
     """Return the same with what pods leave of the numbers that keep each other out of a zone."""
-    now = most_one_per_domain(snapshot, result.shape, When.CURRENT)
-    empty = most_one_per_domain(snapshot, result.shape, When.DRAINED)
+    now = max_one_per_domain(snapshot, result.shape, When.CURRENT)
+    empty = max_one_per_domain(snapshot, result.shape, When.DRAINED)
     return result if now is None or empty is None else replace(result, now=now, empty=empty)
 
 

@@ -9,8 +9,8 @@ from gangboard.domain.capacity import ClusterCapacity, NodeInfo, Requested, Runn
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import PodTerm
-from gangboard.placement.neighbours import Neighbours
 from gangboard.placement.node_pods import NodePods, Sum, Taken, same_but_counts, taken_of, terms_of
+from gangboard.placement.term_matching import Neighbours
 
 Residents = Callable[[], Sequence[RunningGang]]
 

@@ -13,7 +13,7 @@ from gangboard.domain.group import Group
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import Needs, PodTerm
 from gangboard.placement.members import shape_of, unread_text
-from gangboard.placement.neighbours import matcher
+from gangboard.placement.term_matching import matcher
 from gangboard.store.objects import pack, unpack
 
 

@@ -20,7 +20,7 @@ from gangboard.domain.resource_units import base_units, decimal_text
 from gangboard.domain.resources import is_accelerator
 from gangboard.placement.amounts import free as amount_left
 from gangboard.placement.amounts import taken
-from gangboard.placement.anti_affinity import most_one_per_domain
+from gangboard.placement.anti_affinity import max_one_per_domain
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import one_per_domain_keys, undecidable
 from gangboard.placement.members import shape_of, unread_text
@@ -191,7 +191,7 @@ def _fit(room: ClusterCapacity, kind: PodKind, waiting: int) -> ShapeCapacity:
 
 
 def _most(snapshot: NodeSnapshot, shape: Shape, when: When) -> int:
-    most = most_one_per_domain(snapshot, shape, when)
+    most = max_one_per_domain(snapshot, shape, when)
     return total(feasible_nodes_of(snapshot, shape).max_pods(when)) if most is None else most
 
 

@@ -14,11 +14,11 @@ from unittest import mock
 from gangboard.domain.capacity import PODS, PlacementRequest, Shape
 from gangboard.domain.placement_result import Fit, FitAnswer, When
 from gangboard.placement.amounts import wanted
-from gangboard.placement.domains import fit_in_some_domain
 from gangboard.placement.feasible_nodes import FeasibleNodes
 from gangboard.placement.node_columns import BoolColumn, IntColumn
 from gangboard.placement.node_filters import NodeFilters
 from gangboard.placement.node_snapshot import NodeSnapshot
+from gangboard.placement.topology_domains import fit_in_some_domain
 from gangboard.placement.topology_spread import limits
 from tests.agreement.advice_cases import on_paper
 from tests.agreement.cases import Case
@@ -68,7 +68,7 @@ BUGS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "who runs keeps nobody away": {"placement.node_filters.NodeFilters.anti_affinity_taken": _none},
     "members share a node": {"placement.feasible_nodes.has_host_anti_affinity": lambda *_: False},
     "one more in each domain": {"placement.topology_spread.limits": _wider},
-    "more racks than one": {"placement.fits.fit_in_some_domain": _anywhere},
+    "more racks than one": {"placement.gang_fit.fit_in_some_domain": _anywhere},
     "initialization needs nothing": {"decode.podspec._initialization": lambda *_: ()},
 }
 """What is wrong → name below `gangboard` → what stands in for it."""

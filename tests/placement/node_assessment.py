@@ -22,7 +22,7 @@ from gangboard.placement.assess import relaxed
 from gangboard.placement.feasible_nodes import EXAMPLES
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.members import request_of
-from gangboard.placement.packing import BUDGET
+from gangboard.placement.packing_search import BUDGET
 from gangboard.placement.totals import shortest
 from gangboard.placement.unit_placement import placing_of as quick_placing_of
 from tests.placement.node_by_node import eligibility, fits, lifted, totals

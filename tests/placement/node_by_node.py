@@ -26,19 +26,19 @@ from gangboard.domain.pod_constraints import HOSTNAME, PodTerm, Spread, Terms
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.anti_affinity import OnePerDomain, one_per_domain_of
 from gangboard.placement.anti_affinity import place as one_each_place
-from gangboard.placement.domains import in_any
 from gangboard.placement.feasible_nodes import EXAMPLES
-from gangboard.placement.fits import SHARED_HOST_NAMES, decided, only_if_supported
+from gangboard.placement.gang_fit import SHARED_HOST_NAMES, decided, only_if_supported
 from gangboard.placement.joint_topology_spread import (
-    SpreadRule,
+    SpreadLimit,
     SpreadState,
     most_placed,
+    multiply_constrained_pods,
     room_for,
-    several_of,
 )
 from gangboard.placement.matching import is_about_hosts, is_tainted
 from gangboard.placement.node_snapshot import terms_by_domain
-from gangboard.placement.packing import BUDGET, Budget, least
+from gangboard.placement.packing_search import BUDGET, Budget, least
+from gangboard.placement.topology_domains import in_any
 from gangboard.placement.topology_spread import Domain, SpreadRequest, spread_of
 from gangboard.placement.topology_spread import place as spread_place
 from tests.placement.node_packing import pack, problem
@@ -81,8 +81,8 @@ def _fits(
     spreading = spread_of(request)
     if spreading is not None:
         return fit_spread(nodes, spreading, when, target)
-    several = several_of(request)
-    if several is not None and most_by_all(nodes, several, when) < target:
+    several = multiply_constrained_pods(request)
+    if several is not None and max_pods_by_all(nodes, several, when) < target:
         return Fit(FitAnswer.NO)
     exclusive = one_per_domain_of(request)
     if exclusive is not None:
@@ -228,8 +228,8 @@ def is_counted(node: NodeInfo, shape: Shape, spread: Spread) -> bool:
     )
 
 
-def most_by_all(nodes: Sequence[NodeInfo], pod_set: PodSet, when: When) -> int:
-    """Return the same as `spreads.most_by_all`."""
+def max_pods_by_all(nodes: Sequence[NodeInfo], pod_set: PodSet, when: When) -> int:
+    """Return the same as `spreads.max_pods_by_all`."""
     shape = pod_set.shape
     keys = [spread.topology_key for spread in shape.spreads]
     labelled = [node for node in nodes if all(key in node.labels for key in keys)]
@@ -245,7 +245,7 @@ def most_by_all(nodes: Sequence[NodeInfo], pod_set: PodSet, when: When) -> int:
                 number = load.matched_terms.get(spread.counted, 0)
                 there[node.labels[key]] = there.get(node.labels[key], 0) + number
         order = {value: at for at, value in enumerate(there)}
-        rules.append(SpreadRule(spread, np.array(list(there.values()), dtype=np.int64)))
+        rules.append(SpreadLimit(spread, np.array(list(there.values()), dtype=np.int64)))
         hosts = [node for node, cap in zip(labelled, max_pods, strict=True) if cap]
         places.append(np.array([order[node.labels[key]] for node in hosts], dtype=np.int64))
     room = room_for(np.array([cap for cap in max_pods if cap], dtype=object), pod_set.count)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from gangboard.domain.capacity import Amounts, NodeInfo, PodSet
 from gangboard.domain.placement_result import Fit, FitAnswer, When
 from gangboard.placement.amounts import free, wanted
-from gangboard.placement.packing import (
+from gangboard.placement.packing_search import (
     TOO_MANY_WAYS,
     Budget,
     BudgetSpentError,

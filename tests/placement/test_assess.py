@@ -18,7 +18,7 @@ from gangboard.domain.placement_result import (
 )
 from gangboard.domain.pod_constraints import Taint
 from gangboard.placement.assess import assess
-from gangboard.placement.fits import fits
+from gangboard.placement.gang_fit import fits
 from gangboard.placement.totals import totals
 from tests.placement import node_assessment
 from tests.placement.making import CORDON, GPU, S, gang, node, port, shape

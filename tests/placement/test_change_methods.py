@@ -188,7 +188,7 @@ def test_the_size_of_a_jobset(cluster: Cluster, fields: tuple[str, ...], *, susp
         {"op": "replace", "path": f"/spec/replicatedJobs/0/{field}", "value": 1} for field in fields
     ]
     taken = _taken(cluster, JOBSET, "JobSet", "s", smaller)
-    assert taken is _is_in_place(cluster, AdviceKind.SIZE, ChangedObject.OF_PARTS)
+    assert taken is _is_in_place(cluster, AdviceKind.SIZE, ChangedObject.MULTI_ROLE_OWNER)
 
 
 @pytest.mark.parametrize("gang", ["all", 4])
@@ -276,7 +276,7 @@ def test_a_taint_tolerated_by_a_jobset(cluster: Cluster) -> None:
     path = "/spec/replicatedJobs/0/template/spec/template/spec/tolerations"
     more = [{"op": "add", "path": path, "value": [DEDICATED]}]
     taken = _taken(cluster, JOBSET, "JobSet", "s", more)
-    assert taken is _is_in_place(cluster, AdviceKind.TOLERATE, ChangedObject.OF_PARTS)
+    assert taken is _is_in_place(cluster, AdviceKind.TOLERATE, ChangedObject.MULTI_ROLE_OWNER)
 
 
 def test_a_taint_tolerated_by_a_pod(cluster: Cluster) -> None:

@@ -26,7 +26,7 @@ from gangboard.domain.pod_constraints import (
 )
 from gangboard.placement.assess import assess
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.fits import fits
+from gangboard.placement.gang_fit import fits
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.totals import totals
 from tests.placement import node_assessment, node_by_node

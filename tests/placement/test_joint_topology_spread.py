@@ -13,7 +13,7 @@ from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Reques
 from gangboard.domain.placement_result import Constraint, Fit, FitAnswer, PlacementCause, When
 from gangboard.domain.pod_constraints import HOSTNAME, Spread
 from gangboard.placement.assess import assess
-from gangboard.placement.fits import fits
+from gangboard.placement.gang_fit import fits
 from tests.placement import node_by_node
 from tests.placement.making import S, T, gang, node, shape
 from tests.placement.reference import spread_ends

@@ -9,7 +9,7 @@ from typing import Any
 from gangboard.domain.placement_result import Filter
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import HostPort, Needs, Taint
-from gangboard.placement.one_node import NodeAnswer, OneNode, Stranded, stranded_on
+from gangboard.placement.node_fit import NodeFit, NodeFitCheck, Stranded, find_stranded_accelerators
 from tests.domain_objects import a_node, a_pod, requests
 from tests.placement.making import R
 
@@ -17,8 +17,8 @@ GPU = "nvidia.com/gpu"
 ROOM = {GPU: 8, "cpu": 64_000, "memory": 2**40, "pods": 110}
 
 
-def answer(pod: Pod, *there: Pod, **node: Any) -> NodeAnswer:
-    asked = OneNode(a_node("n0", allocatable=ROOM, **node), there, (pod,))
+def answer(pod: Pod, *there: Pod, **node: Any) -> NodeFit:
+    asked = NodeFitCheck(a_node("n0", allocatable=ROOM, **node), there, (pod,))
     (shape,) = asked.shapes((pod,))
     return asked.ask(shape)
 
@@ -32,22 +32,22 @@ def runs(gpu: str, cpu: str = "1", **fields: Any) -> Pod:
 
 
 def test_as_many_fit_as_there_is_room_for() -> None:
-    assert answer(wants("2"), runs("3")) == NodeAnswer(pods=2)
+    assert answer(wants("2"), runs("3")) == NodeFit(pods=2)
 
 
 def test_what_is_used_up_is_named_with_what_is_left() -> None:
-    assert answer(wants("4"), runs("5")) == NodeAnswer(limit=GPU, asked=4, there=3)
+    assert answer(wants("4"), runs("5")) == NodeFit(limit=GPU, asked=4, there=3)
 
 
 def test_pods_that_stay_make_a_node_too_small_for_ever() -> None:
     found = answer(wants("4"), runs("5", stays=True))
-    assert found == NodeAnswer(filter=Filter.TOO_SMALL, detail=GPU, asked=4, there=3)
+    assert found == NodeFit(filter=Filter.TOO_SMALL, detail=GPU, asked=4, there=3)
 
 
 def test_nothing_but_a_cordon_keeps_it_out() -> None:
     cordon = Taint("node.kubernetes.io/unschedulable", effect="NoSchedule")
     found = answer(wants("8"), unschedulable=True, taints=(cordon,))
-    assert found == NodeAnswer(pods=1, cordoned=True)
+    assert found == NodeFit(pods=1, cordoned=True)
 
 
 def test_a_cordon_is_not_the_reason_where_there_is_another() -> None:
@@ -77,7 +77,7 @@ def test_a_pod_on_the_node_keeps_others_out_of_its_zone() -> None:
 
 def test_pods_that_ask_the_same_are_one_shape() -> None:
     pods = [a_pod(f"w-{number}", requests=requests(gpu="2")) for number in range(3)]
-    asked = OneNode(a_node(allocatable=ROOM), (), pods)
+    asked = NodeFitCheck(a_node(allocatable=ROOM), (), pods)
     assert len(asked.shapes([*pods, wants("1")])) == 2
 
 
@@ -88,16 +88,19 @@ def amounts(**parts: str) -> dict[str, Decimal]:
 def test_accelerators_are_stranded_where_cpu_is_gone() -> None:
     left = amounts(gpu="4", cpu="2", memory="1000")
     kinds = [amounts(gpu="1", cpu="8"), amounts(gpu="4", cpu="16", memory="2000")]
-    assert stranded_on(left, kinds) == (Stranded(GPU, Decimal(4), "cpu"),)
+    assert find_stranded_accelerators(left, kinds) == (Stranded(GPU, Decimal(4), "cpu"),)
 
 
 def test_one_kind_that_could_use_them_is_enough() -> None:
     left = amounts(gpu="4", cpu="2", memory="1000")
-    assert stranded_on(left, [amounts(gpu="1", cpu="8"), amounts(gpu="1", cpu="2")]) == ()
+    assert (
+        find_stranded_accelerators(left, [amounts(gpu="1", cpu="8"), amounts(gpu="1", cpu="2")])
+        == ()
+    )
 
 
 def test_too_few_for_every_kind_is_not_stranded_and_nobody_to_ask_says_nothing() -> None:
     left = amounts(gpu="4", cpu="2")
-    assert stranded_on(left, [amounts(gpu="8", cpu="64")]) == ()
-    assert stranded_on(left, []) == ()
-    assert stranded_on(amounts(gpu="0", cpu="2"), [amounts(gpu="1", cpu="8")]) == ()
+    assert find_stranded_accelerators(left, [amounts(gpu="8", cpu="64")]) == ()
+    assert find_stranded_accelerators(left, []) == ()
+    assert find_stranded_accelerators(amounts(gpu="0", cpu="2"), [amounts(gpu="1", cpu="8")]) == ()

@@ -14,8 +14,8 @@ from gangboard.domain.placement_result import FitAnswer, PlacementCause, When
 from gangboard.domain.pod_constraints import HOSTNAME, HostPort, PodTerm, Taint, Toleration
 from gangboard.placement.anti_affinity import is_anti_affinity_unsupported
 from gangboard.placement.assess import assess
-from gangboard.placement.fits import fits
-from gangboard.placement.packing import Budget
+from gangboard.placement.gang_fit import fits
+from gangboard.placement.packing_search import Budget
 from tests.placement import node_by_node
 from tests.placement.making import R, S, T
 from tests.placement.node_by_node import eligibility

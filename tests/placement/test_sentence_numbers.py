@@ -2,8 +2,8 @@
 
 import pytest
 
-from gangboard.placement.amounts import amount_of, amounts_of
-from gangboard.placement.sentences.wording import PodCount, are_free, needed_and_there
+from gangboard.placement.amounts import amount_of, format_amounts
+from gangboard.placement.sentences.wording import PodCount, are_free, needed_and_available
 
 GI = 2**30
 
@@ -49,14 +49,14 @@ def test_what_must_be_enough_is_rounded_up(amount: int, text: str) -> None:
 
 
 def test_gpus_of_two_vendors_are_told_apart() -> None:
-    assert amounts_of({"nvidia.com/gpu": 4, "cpu": 2000}) == ["2 CPUs", "4 GPUs"]
+    assert format_amounts({"nvidia.com/gpu": 4, "cpu": 2000}) == ["2 CPUs", "4 GPUs"]
     both = {"nvidia.com/gpu": 4, "amd.com/gpu": 1}
-    assert amounts_of(both) == ["1 amd.com/gpu", "4 nvidia.com/gpu"]
+    assert format_amounts(both) == ["1 amd.com/gpu", "4 nvidia.com/gpu"]
     assert amount_of("nvidia.com/gpu", 4, named=True) == "4 nvidia.com/gpu"
 
 
 def test_two_amounts_that_differ_never_look_alike() -> None:
-    needed, there = needed_and_there("memory", 131899492 * 1024, 131899491 * 1024)
+    needed, there = needed_and_available("memory", 131899492 * 1024, 131899491 * 1024)
     assert (needed, there) == ("131899492Ki of memory", "131899491Ki")
 
 

@@ -21,7 +21,7 @@ from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.facts.unit import Unit
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.members import request_of
-from gangboard.placement.sentences.excluded import code_of_excluded, homeless
+from gangboard.placement.sentences.excluded_nodes import exclusion_code, find_shape_without_node
 from gangboard.placement.unit_placement import fit_rows, placing_of
 from tests.domain_objects import (
     NOW,
@@ -399,7 +399,7 @@ def told(unit: Unit) -> str:
     """The code under which it is said that no node could ever host a member."""
     answer = found(unit)
     assert cause(answer) is PlacementCause.NO_ELIGIBLE_NODE
-    return code_of_excluded(unit, answer.shapes)
+    return exclusion_code(unit, answer.shapes)
 
 
 def test_which_filter_is_the_trouble() -> None:
@@ -446,7 +446,7 @@ def test_only_the_shape_without_a_node_is_named() -> None:
         *pods_of(workers, 2),
     )
     unit = a_unit_of((jobset, driver, workers, *pods))
-    without = homeless(found(unit).shapes)
+    without = find_shape_without_node(found(unit).shapes)
     assert without is not None
     assert (without.shape.name, told(unit)) == ("run-driver-0", "no-matching-node")
 

@@ -25,8 +25,8 @@ from gangboard.decode.resource_lists import Amounts, Quantity
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.objects import Condition, find_condition
-from gangboard.groups.volcano.let_in_again import LET_IN_AGAIN, OWN_PODS_COUNT_TWICE
-from gangboard.groups.volcano.queue_words import GROUP, PHASE, REFUSED
+from gangboard.groups.volcano.queue_state import GROUP, PHASE, REFUSED
+from gangboard.groups.volcano.readmission import OWN_PODS_COUNT_TWICE, WAITS_FOR_READMISSION
 from gangboard.groups.volcano.reasons import RULES
 from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes, group_resource
 
@@ -120,7 +120,7 @@ class Volcano(GroupingAPI):
         "scheduling.volcano.sh/group-name": "PodGroup",
     }
     schedulers = ("volcano",)
-    rules = (*RULES, LET_IN_AGAIN, OWN_PODS_COUNT_TWICE)
+    rules = (*RULES, WAITS_FOR_READMISSION, OWN_PODS_COUNT_TWICE)
     event_reasons = frozenset({REFUSED})
     # The pod itself could be placed while its gang waits (unschedule_info.go of v1.14.1).
     pod_reasons: Mapping[str, str] = {"Schedulable": ""}

@@ -27,17 +27,17 @@ from gangboard.facts.scheduler_rules import (
     waiting_for_quota,
 )
 from gangboard.facts.unit import Unit, lacks_room
-from gangboard.groups.volcano.queue_words import (
+from gangboard.groups.volcano.queue_state import (
     GROUP,
     NO_QUOTA,
     OVERUSED,
     PHASE,
     REFUSED,
-    held_meanwhile,
+    group_label,
+    held_nodes_text,
     is_back_in_queue,
-    label_of_its_group,
-    newest_word,
-    not_let_in,
+    newest_quota_event,
+    not_admitted_text,
     queue_evidence,
     queue_name,
     waits_for_queue,
@@ -62,7 +62,7 @@ def _find_queue_missing(unit: Unit) -> Finding | None:
     return unit_finding(
         QUEUE_MISSING,
         unit,
-        f"Queue {name} does not exist, so Volcano never looks at {label_of_its_group(unit)}.",
+        f"Queue {name} does not exist, so Volcano never looks at {group_label(unit)}.",
         advice=(
             f"Create Queue {name}, or give the PodGroup another one ({ChangeMethod.RECREATE}).",
         ),
@@ -104,7 +104,7 @@ def _find_exceeds_quota(unit: Unit) -> Finding | None:
     return unit_finding(
         EXCEEDS_QUOTA,
         unit,
-        f"{label_of_its_group(unit)} needs {requested} at once, and Queue {group.queue} may have at most {limit}.",
+        f"{group_label(unit)} needs {requested} at once, and Queue {group.queue} may have at most {limit}.",
         advice=(
             f"Raise capability of Queue {group.queue}, or ask for less ({ChangeMethod.RECREATE}).",
         ),
@@ -136,14 +136,14 @@ def _over(group: Group, queue: Queue) -> Iterator[tuple[str, str, str]]:
 
 def _find_waiting_for_quota(unit: Unit) -> Finding | None:
     """Return a finding if an event says that the quota is too small now."""
-    refusal = newest_word(unit, NO_QUOTA) if waits_for_queue(unit) else None
+    refusal = newest_quota_event(unit, NO_QUOTA) if waits_for_queue(unit) else None
     if refusal is None:
         return None
     event, lacking = refusal
     return unit_finding(
         WAITING_FOR_QUOTA,
         unit,
-        f"{not_let_in(unit)}: not enough {lacking} is left in it{held_meanwhile(unit)}.",
+        f"{not_admitted_text(unit)}: not enough {lacking} is left in it{held_nodes_text(unit)}.",
         health=_health(unit),
         evidence=(Evidence("Volcano says", event.note, event.regarding), *queue_evidence(unit)),
         since=event.first_seen,
@@ -155,13 +155,13 @@ def _find_in_queue(unit: Unit) -> Finding | None:
     group = unit.group
     if group is None or not waits_for_queue(unit):
         return None
-    overused = newest_word(unit, OVERUSED)
+    overused = newest_quota_event(unit, OVERUSED)
     if overused is not None:
         event, lacking = overused
         return unit_finding(
             IN_QUEUE,
             unit,
-            f"{not_let_in(unit)}: what the cluster has of {lacking} is spoken for{held_meanwhile(unit)}.",
+            f"{not_admitted_text(unit)}: what the cluster has of {lacking} is spoken for{held_nodes_text(unit)}.",
             health=_health(unit),
             evidence=(Evidence("Volcano says", event.note, event.regarding), *queue_evidence(unit)),
             since=event.first_seen,
@@ -171,7 +171,7 @@ def _find_in_queue(unit: Unit) -> Finding | None:
         return unit_finding(
             IN_QUEUE,
             unit,
-            f"{not_let_in(unit)} yet{held_meanwhile(unit)}.",
+            f"{not_admitted_text(unit)} yet{held_nodes_text(unit)}.",
             health=_health(unit),
             evidence=queue_evidence(unit),
         )
@@ -179,7 +179,7 @@ def _find_in_queue(unit: Unit) -> Finding | None:
     return unit_finding(
         IN_QUEUE,
         unit,
-        f"Volcano has not looked at {label_of_its_group(unit)} yet.",
+        f"Volcano has not looked at {group_label(unit)} yet.",
         health=Health.BLOCKED if is_late else Health.STARTING,
         advice=("Look whether the scheduler of Volcano runs.",) if is_late else (),
         evidence=queue_evidence(unit),

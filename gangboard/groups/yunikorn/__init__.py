@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gangboard.domain.group import QueueMark
-from gangboard.groups.yunikorn import reasons, rejected
+from gangboard.groups.yunikorn import reasons, rejected_applications
 from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes
 
 
@@ -44,8 +44,8 @@ class YuniKorn(GroupingAPI):
     )
     schedulers = ("yunikorn",)
     rules = reasons.RULES
-    gang_rules = rejected.RULES
-    event_reasons = frozenset({reasons.TOLD, reasons.OF_GANG, rejected.FAILED})
+    gang_rules = rejected_applications.RULES
+    event_reasons = frozenset({reasons.TOLD, reasons.OF_GANG, rejected_applications.FAILED})
     # Its queue holds back the pod.
     pod_reasons: Mapping[str, str] = {"SchedulingSkipped": "Unschedulable"}
     notes = GroupingNotes(

@@ -73,7 +73,7 @@ def _quota_text(number: int, refusal: re.Match[str]) -> str:
     """Return whose quota has no room, with the first resource of which too little is left."""
     quota_owner = f"Queue {refusal[1]}" if refusal[1] else "The quota of its user"
     text = f"{quota_owner} has no room for {count(number, 'pod')}"
-    lack = too_little(refusal[2], refusal[3])
+    lack = first_shortage(refusal[2], refusal[3])
     if lack is None:
         return f"{text}."
     asks = "it asks" if number == 1 else "each asks"
@@ -101,7 +101,7 @@ def _says(event: Event) -> Evidence:
 # Amounts
 
 
-def too_little(requested: str, available: str) -> tuple[str, str] | None:
+def first_shortage(requested: str, available: str) -> tuple[str, str] | None:
     """Return the requested and the remaining amount of the first resource that lacks room: `4 CPUs`, `2.5`."""
     return next(_lacking(_amounts(requested), _amounts(available)), None)
 
@@ -227,7 +227,7 @@ def _refusal(unit: Unit, refused: Sequence[Pod]) -> str:
             return _PLUGIN.sub("", match[1]).strip().rstrip("; ")
         # For a queue without a limit this is the room left in the whole cluster.
         if match := _NO_QUOTA.match(event.note):
-            lack = too_little(match[2], match[3])
+            lack = first_shortage(match[2], match[3])
             quota_owner = f"for queue {match[1]}" if match[1] else "for its user"
             return f"{lack[0]} asked for, and {lack[1]} was left {quota_owner}" if lack else ""
     return ""

@@ -29,8 +29,8 @@ from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
-from gangboard.owners.grove import failures, gates
-from gangboard.owners.grove.sizes import (
+from gangboard.owners.grove import failures, scheduling_gates
+from gangboard.owners.grove.expected_cliques import (
     Scaled,
     complete_scaling_group,
     complete_set,
@@ -91,7 +91,7 @@ class PodCliqueSet(GroveKind):
         ),
     )
     makes = ((GROUP, SCALING_GROUP), (GROUP, PODCLIQUE))
-    rules = (*failures.RULES, *gates.RULES)
+    rules = (*failures.RULES, *scheduling_gates.RULES)
     no_lever = (
         "PodCliqueSets have no suspend field, and scaling to 0 would end all pods and their "
         "PodGangs without a record of how many there were."

@@ -22,7 +22,7 @@ from gangboard.domain.owner import (
 )
 from gangboard.domain.traits import KindTraits
 from gangboard.owners.jobset.conduct import JobSetConduct
-from gangboard.owners.jobset.gangs import with_gang_requests
+from gangboard.owners.jobset.gang_requests import read_gang_requests
 from gangboard.owners.jobset.policies import (
     POLICIES,
     Policies,
@@ -97,7 +97,7 @@ class JobSet(OwnerKind):
         spec, status = wire.spec or WireJobSetSpec(), wire.status or WireJobSetStatus()
         conditions = read_conditions(status.conditions)
         faults: list[str] = []
-        gang_request, roles = with_gang_requests(
+        gang_request, roles = read_gang_requests(
             _roles(wire.metadata.name, spec, status, faults), spec.scheduling, spec.gang_policy
         )
         jobs = [replicated.job for replicated in spec.replicated_jobs or ()]

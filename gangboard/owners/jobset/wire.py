@@ -12,7 +12,7 @@ from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import WireJobSpec
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.wire import Int32, Name, Wire, WireCondition, or_one
-from gangboard.owners.jobset.gangs import WireGangPolicy, WireJobSetScheduling
+from gangboard.owners.jobset.gang_requests import WireGangPolicy, WireJobSetScheduling
 
 _MODE = "jobset.sigs.k8s.io/reconciliation-mode"
 _SKIP = "jobset.sigs.k8s.io/skip-suspend-reconciliation"

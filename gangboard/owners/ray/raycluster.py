@@ -20,7 +20,7 @@ from gangboard.domain.text import count
 from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
-from gangboard.owners.ray import reasons, unknown_reasons
+from gangboard.owners.ray import reasons, unknown_conditions
 from gangboard.owners.ray.wire import (
     AUTOSCALED,
     CLUSTER,
@@ -59,7 +59,7 @@ class RayKind(OwnerKind):
     versions = ("v1",)
     own_managers = ("ray.io/kuberay-operator",)
     levers = ("suspend",)
-    rules: tuple[UnitRule, ...] = (*reasons.RULES, *unknown_reasons.RULES)
+    rules: tuple[UnitRule, ...] = (*reasons.RULES, *unknown_conditions.RULES)
 
     def build_owner(
         self,

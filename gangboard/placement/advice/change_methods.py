@@ -25,7 +25,7 @@ class ChangedObject(StrEnum):
     """Its spec asks for a gang (1.37), and the group follows the spec."""
     UNASKED_GANG_JOB = "Job in a gang that nobody asked for"
     """1.36 makes one of every Indexed Job whose parallelism equals its completions."""
-    OF_PARTS = "owner of parts"
+    MULTI_ROLE_OWNER = "owner of parts"
     """The size of its parts cannot be changed (`KindTraits.parts`)."""
     ROLE = "Role of an owner"
     """The owner's spec has its quorum (`Role.quorum`), which cannot be changed."""

@@ -16,7 +16,7 @@ from gangboard.domain.text import names
 from gangboard.facts.unit import Unit
 from gangboard.placement.advice.change_methods import V1_36, ChangedObject, change_method
 from gangboard.placement.advice.labels import mend_sources, select_another
-from gangboard.placement.advice.size import job_of, most_that_fit, so_many
+from gangboard.placement.advice.size import job_of, largest_fit, pods_fit_text
 from gangboard.placement.advice.what_if import WhatIf
 from gangboard.placement.advice.wording import marked, then_fits
 from gangboard.placement.matching import untolerated
@@ -53,7 +53,7 @@ def tolerate(what_if: WhatIf) -> Iterator[Advice]:
 
     Not of an owner of parts of which other pods wait as well: it is made anew as a whole.
     """
-    if _changed_object(what_if) is ChangedObject.OF_PARTS and _others_wait(what_if.unit):
+    if _changed_object(what_if) is ChangedObject.MULTI_ROLE_OWNER and _others_wait(what_if.unit):
         return
     closed = {
         node.name: replace(node, unschedulable=True)
@@ -82,7 +82,7 @@ def select(what_if: WhatIf) -> Iterator[Advice]:
     Not of an owner of parts of which other pods wait as well: it is made anew as a whole.
     """
     changed_object = _changed_object(what_if)
-    if not (changed_object is ChangedObject.OF_PARTS and _others_wait(what_if.unit)):
+    if not (changed_object is ChangedObject.MULTI_ROLE_OWNER and _others_wait(what_if.unit)):
         yield from select_another(what_if, changed_object)
         yield from mend_sources(what_if, changed_object)
 
@@ -166,7 +166,7 @@ def opt_out(what_if: WhatIf) -> Iterator[Advice]:
     job = job_of(what_if, unit.group)
     if job is None or job.gang_request is not None or not what_if.is_one_shape:
         return
-    fitting = most_that_fit(what_if)
+    fitting = largest_fit(what_if)
     if fitting < 1:
         return
     method = change_method(
@@ -177,7 +177,7 @@ def opt_out(what_if: WhatIf) -> Iterator[Advice]:
         marked(
             f"Nobody asked for this gang: Kubernetes 1.36 makes one of every Indexed Job whose "
             f"parallelism equals its completions. As a NonIndexed Job, or with a parallelism below "
-            f"its completions, its pods are placed one by one, and {so_many(fitting)}",
+            f"its completions, its pods are placed one by one, and {pods_fit_text(fitting)}",
             method,
         ),
         method=method,
@@ -188,7 +188,7 @@ def opt_out(what_if: WhatIf) -> Iterator[Advice]:
 def _changed_object(what_if: WhatIf) -> ChangedObject:
     unit = what_if.unit
     if unit.gang.traits.parts:
-        return ChangedObject.OF_PARTS
+        return ChangedObject.MULTI_ROLE_OWNER
     if unit.jobs:
         return ChangedObject.GANG_JOB if unit.quorum is not None else ChangedObject.JOB
     return ChangedObject.POD

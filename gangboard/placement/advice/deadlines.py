@@ -18,7 +18,7 @@ from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import PODS, NodeInfo, RunningGang
 from gangboard.domain.objects import ObjectRef, node_ref
 from gangboard.domain.text import count, is_or_are, listed
-from gangboard.placement.advice.what_if import WhatIf, without_needless
+from gangboard.placement.advice.what_if import WhatIf, keep_only_needed
 from gangboard.placement.advice.wording import node_names, shown, then_fits
 from gangboard.placement.node_columns import BoolColumn
 from gangboard.placement.node_snapshot import NodeSnapshot
@@ -102,7 +102,9 @@ def wait_for_deletions(what_if: WhatIf, pending: Deletions) -> Advice | None:
     )
 
 
-def counting_on(what_if: WhatIf, pending: Deletions, advised: Iterable[Advice]) -> Iterator[Advice]:
+def mention_deletions(
+    what_if: WhatIf, pending: Deletions, advised: Iterable[Advice]
+) -> Iterator[Advice]:
     """Add to advice that it counts on the pods being deleted to go."""
     pods, names = _on_nodes(what_if, pending.ends)
     first = min(end.termination.rounded for end in pending.ends)
@@ -247,7 +249,7 @@ def _first_enough(
         # The last one is what makes it enough.
         return what_if.fits(changed=_without(what_if, (*ends, last)))
 
-    return *without_needless(before, are_enough), last
+    return *keep_only_needed(before, are_enough), last
 
 
 def _without(what_if: WhatIf, ends: Iterable[GangTermination]) -> dict[str, NodeInfo]:

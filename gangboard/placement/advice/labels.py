@@ -16,7 +16,7 @@ from gangboard.facts.node_label_sources import added_labels
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.placement.advice.what_if import STEPS, WhatIf
 from gangboard.placement.advice.wording import marked, then_fit_when_empty, then_fits
-from gangboard.placement.fits import fits
+from gangboard.placement.gang_fit import fits
 
 MOST_VALUES = 8
 """Values of a label that are tried, those first that most nodes have."""

@@ -15,7 +15,7 @@ from gangboard.domain.text import listed
 from gangboard.facts.suspensions import writers_words
 from gangboard.placement.advice.what_if import WhatIf
 from gangboard.placement.advice.wording import node_names, shown, then_fits
-from gangboard.placement.amounts import amounts_of, wanted
+from gangboard.placement.amounts import format_amounts, wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_columns import IntColumn
 from gangboard.placement.unavailable_nodes import restored_nodes, uncordonable_nodes
@@ -102,7 +102,7 @@ def restore(what_if: WhatIf) -> Iterator[Advice]:
     for node in chosen.values():
         amounts.update({name: node.withheld[name] for name in requested & node.withheld.keys()})
     names = sorted(chosen)
-    what = listed(amounts_of(amounts))
+    what = listed(format_amounts(amounts))
     yield Advice(
         AdviceKind.RESTORE,
         f"Make {what} of {node_names(names)} allocatable again: {then_fits(what_if)}. "

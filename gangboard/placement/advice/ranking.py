@@ -13,13 +13,13 @@ from gangboard.domain.placement_result import Constraint, PlacementCause
 from gangboard.facts.unit import Unit
 from gangboard.placement.advice.constraints import drop_topology, opt_out, select, tolerate
 from gangboard.placement.advice.deadlines import (
-    counting_on,
     deletions,
+    mention_deletions,
     wait_for_deletions,
     wait_for_end,
 )
+from gangboard.placement.advice.free_capacity import wait_for_more_capacity, wait_for_room
 from gangboard.placement.advice.nodes import restore, uncordon
-from gangboard.placement.advice.room import wait_for_any_room, wait_for_room
 from gangboard.placement.advice.size import lower_quorum, lower_size
 from gangboard.placement.advice.suspend_other_gangs import suspend_broken, suspend_gangs
 from gangboard.placement.advice.what_if import WhatIf
@@ -75,7 +75,7 @@ def advise(unit: Unit) -> tuple[Advice, ...]:
 
     def advice_by(maker: Maker) -> Iterable[Advice]:
         if going is not None and maker in _OF_ROOM:
-            return counting_on(what_if, going, maker(going.what_if))
+            return mention_deletions(what_if, going, maker(going.what_if))
         return maker(what_if)
 
     advised: list[Advice] = []
@@ -88,5 +88,5 @@ def advise(unit: Unit) -> tuple[Advice, ...]:
         advised += advice_by(suspend_gangs)
     harms = {harm_of(advice.change) for advice in advised}
     if Harm.WHOLE_GANGS in harms and Harm.NOTHING not in harms:
-        advised.insert(0, wait_for_any_room(what_if))
+        advised.insert(0, wait_for_more_capacity(what_if))
     return tuple(advised)

@@ -16,10 +16,10 @@ from gangboard.placement.advice.change_methods import ChangedObject, change_meth
 from gangboard.placement.advice.what_if import WhatIf
 from gangboard.placement.advice.wording import fit_when, marked, sized
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.gang_nodes import nodes_for, removed, requested_by
+from gangboard.placement.gang_nodes import nodes_for, removed, requested_by_pods
 from gangboard.placement.members import request_of
-from gangboard.placement.neighbours import NO_TERMS
 from gangboard.placement.node_snapshot import NodeSnapshot
+from gangboard.placement.term_matching import NO_TERMS
 
 MOST_TRIED = 3
 """Sizes that are tried, from what fits of the role alone downwards."""
@@ -27,7 +27,7 @@ MOST_WORK = 10_000
 """Pods times Jobs. Each waiting Job tries this, and each time looks at all pods of the owner."""
 
 
-def lower_size_of_parts(what_if: WhatIf) -> Iterator[Advice]:
+def lower_role_size(what_if: WhatIf) -> Iterator[Advice]:
     """Advise a number of Jobs of the unit's role, or a size of each, with which all of the owner fits.
 
     The owner must be plain and have all its pods, because the requests of missing pods are unknown.
@@ -44,7 +44,7 @@ def lower_size_of_parts(what_if: WhatIf) -> Iterator[Advice]:
         return
     before = role.replicas if of_jobs else role.pods
     method = change_method(
-        AdviceKind.SIZE, ChangedObject.OF_PARTS, what_if.unit.gang.cluster.kubernetes
+        AdviceKind.SIZE, ChangedObject.MULTI_ROLE_OWNER, what_if.unit.gang.cluster.kubernetes
     )
     fields = ("replicas",) if of_jobs else sized(recreated.job)
     each = "" if of_jobs or role.replicas == 1 else " of each Job"
@@ -206,6 +206,6 @@ def _without(what_if: WhatIf, pods: Sequence[Pod]) -> Mapping[str, NodeInfo] | N
         row = snapshot.row(name)
         if row is None:
             return None
-        remaining = removed(snapshot[row].now, requested_by(pods_there, lambda _: NO_TERMS))
+        remaining = removed(snapshot[row].now, requested_by_pods(pods_there, lambda _: NO_TERMS))
         changed[name] = replace(snapshot[row], now=remaining)
     return changed

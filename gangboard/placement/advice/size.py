@@ -13,11 +13,11 @@ from gangboard.domain.text import label, names
 from gangboard.facts.copied_commands import patch_command
 from gangboard.facts.unit import Unit
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
-from gangboard.placement.advice.replicated_jobs import lower_size_of_parts
+from gangboard.placement.advice.replicated_jobs import lower_role_size
 from gangboard.placement.advice.what_if import WhatIf
 from gangboard.placement.advice.wording import fit_when, marked, sized
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.members import on_nodes
+from gangboard.placement.members import members_with_node
 
 _INDEX = "batch.kubernetes.io/job-completion-index"
 MOST_FEWER = 4
@@ -30,7 +30,7 @@ def lower_quorum(what_if: WhatIf) -> Iterator[Advice]:
     unit, group = what_if.unit, what_if.unit.group
     if group is None or unit.quorum is None or group.policy is not Policy.GANG:
         return
-    placed = len(on_nodes(unit))
+    placed = len(members_with_node(unit))
     if placed >= unit.quorum:
         return
     changed_object = _who_sets_quorum(what_if, group)
@@ -43,7 +43,7 @@ def lower_quorum(what_if: WhatIf) -> Iterator[Advice]:
         return
     method = change_method(AdviceKind.QUORUM, changed_object, unit.gang.cluster.kubernetes)
     changed_ref = (unit.jobs[0] if changed_object is ChangedObject.GANG_JOB else group).meta.ref
-    result = so_many(fitting, when, now)
+    result = pods_fit_text(fitting, when, now)
     if fitting < most:
         result += f" whichever the scheduler takes first, {most} {ONLY_IN_SOME_ORDERS}"
     what = (
@@ -97,7 +97,7 @@ def _most_in_any_order(what_if: WhatIf, most: int, when: When) -> int:
     return 0
 
 
-def so_many(number: int, when: When = When.CURRENT, now: int = 0) -> str:
+def pods_fit_text(number: int, when: When = When.CURRENT, now: int = 0) -> str:
     """Return `1 pod fits now`, `6 pods fit when empty, 1 now`."""
     text = fit_when(when, now)
     return f"1 pod fits{text.removeprefix('fit')}" if number == 1 else f"{number} pods {text}"
@@ -133,7 +133,7 @@ def lower_size(what_if: WhatIf) -> Iterator[Advice]:
     if not what_if.is_one_shape or unit.foreign_pods:
         return
     if unit.gang.traits.parts:
-        yield from lower_size_of_parts(what_if)
+        yield from lower_role_size(what_if)
         return
     if len(unit.jobs) != 1:
         return
@@ -193,12 +193,12 @@ def _keeps_its_pods(what_if: WhatIf, job: Owner, size: int) -> bool:
 
 def _most_then(what_if: WhatIf) -> tuple[When, int, int]:
     """Return the moment a size is lowered for, the largest number that fits then, and the number that fits now."""
-    now = most_that_fit(what_if)
-    most = most_that_fit(what_if, When.DRAINED) if what_if.moment is When.DRAINED else now
+    now = largest_fit(what_if)
+    most = largest_fit(what_if, When.DRAINED) if what_if.moment is When.DRAINED else now
     return (When.DRAINED, most, now) if most > now else (When.CURRENT, now, now)
 
 
-def most_that_fit(what_if: WhatIf, when: When = When.CURRENT) -> int:
+def largest_fit(what_if: WhatIf, when: When = When.CURRENT) -> int:
     """Return the largest number of waiting members of which it is proven that they fit."""
     low, high = 0, max(0, min(what_if.request.needed, what_if.request.size) - 1)
     separately = sum(

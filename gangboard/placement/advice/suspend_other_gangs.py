@@ -13,7 +13,7 @@ from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import NodeInfo, RunningGang
 from gangboard.domain.placement_result import FitAnswer
 from gangboard.domain.text import is_or_are, listed, plural
-from gangboard.placement.advice.what_if import WhatIf, without_needless
+from gangboard.placement.advice.what_if import WhatIf, keep_only_needed
 from gangboard.placement.advice.wording import then_fits
 from gangboard.placement.amounts import amount_of, taken
 from gangboard.placement.node_columns import BoolColumn, IntColumn
@@ -140,7 +140,7 @@ def _by_places(
         held = _held(what_if, running)
         candidates = tuple(_Candidate(running.all[index], int(held[index])) for index in indexes)
         if _fits_without(what_if, candidates):
-            return without_needless(candidates, partial(_fits_without, what_if))
+            return keep_only_needed(candidates, partial(_fits_without, what_if))
     return ()
 
 
@@ -200,7 +200,7 @@ def _by_search(
         if sum(candidate.held for candidate in candidates) >= least and _fits_without(
             what_if, candidates
         ):
-            fewest = without_needless(candidates, partial(_fits_without, what_if))
+            fewest = keep_only_needed(candidates, partial(_fits_without, what_if))
             if _frees_without(what_if, fewest):
                 return fewest
     return ()

@@ -12,14 +12,14 @@ from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Reques
 from gangboard.domain.placement_result import Assessment, Fit, FitAnswer, PlacementCause, When
 from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import wanted
-from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import FeasibleNodes, feasible_nodes_of
-from gangboard.placement.fits import fits
+from gangboard.placement.gang_fit import fits
 from gangboard.placement.gang_nodes import without
 from gangboard.placement.matching import is_about_values
 from gangboard.placement.node_columns import BoolColumn, IntColumn, largest_rows
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.scheduler_order import is_found_in_scheduler_order, work_of
+from gangboard.placement.topology_domains import domains_of
 
 STEPS = 2_000
 """Search steps for one what-if. Advice that is harder to check is not given."""
@@ -149,7 +149,7 @@ class WhatIf:
         def some(names: Sequence[str]) -> dict[str, NodeInfo]:
             return {name: changed[name] for name in names}
 
-        return some(without_needless(sorted(changed), lambda names: self.fits(some(names))))
+        return some(keep_only_needed(sorted(changed), lambda names: self.fits(some(names))))
 
     @property
     def moment(self) -> When:
@@ -319,7 +319,7 @@ class WhatIf:
         return tuple(sorted(rows))
 
 
-def without_needless(
+def keep_only_needed(
     things: Sequence[Thing], are_enough: Callable[[Sequence[Thing]], bool]
 ) -> tuple[Thing, ...]:
     """Return things that are enough together, without those that are not needed.

@@ -10,7 +10,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.placement_result import When
 from gangboard.domain.text import all_of, listed
 from gangboard.placement.advice.what_if import WhatIf
-from gangboard.placement.amounts import amounts_of
+from gangboard.placement.amounts import format_amounts
 
 Named = TypeVar("Named")
 
@@ -76,7 +76,7 @@ def room_of(freed: Mapping[str, Mapping[str, int]]) -> str:
 
 def _amounts_of(amounts: Mapping[str, int]) -> str:
     # Who frees as much as it says must have freed enough.
-    return " and ".join(amounts_of(amounts, up=True))
+    return " and ".join(format_amounts(amounts, up=True))
 
 
 def fit_when(when: When, now: int) -> str:

@@ -11,7 +11,7 @@ from gangboard.domain.placement_result import ShapeFit, When
 from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.domain.text import count
 from gangboard.facts.unit import Unit
-from gangboard.placement.anti_affinity import values_with_room
+from gangboard.placement.anti_affinity import values_with_free_capacity
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.matching import clashing, has_host_anti_affinity, one_per_domain_keys
@@ -76,7 +76,7 @@ def anti_affinity_by_label(
     if is_blocked:
         have = "has" if total == 1 else "have"
         return f"{text}, and only {count(total, 'value')} {have} a node that could host one"
-    now = values_with_room(snapshot, shape, key, When.CURRENT)
+    now = values_with_free_capacity(snapshot, shape, key, When.CURRENT)
     verb = "takes" if now == 1 else "take"
     return f"{text}, and {now} of {_with_nodes(total)} {verb} one now"
 

@@ -23,12 +23,12 @@ from gangboard.facts.scheduler_text import (
 from gangboard.facts.unit import Unit
 from gangboard.placement.assess import relaxed
 from gangboard.placement.devices import without_devices
-from gangboard.placement.fits import fits
+from gangboard.placement.gang_fit import fits
 from gangboard.placement.gang_nodes import nodes_for
-from gangboard.placement.joint_topology_spread import several_of
-from gangboard.placement.sentences.constrained import code_of_constraint, constrained
-from gangboard.placement.sentences.excluded import code_of_excluded, excluded
-from gangboard.placement.sentences.room import code_of_room, lack_of_room
+from gangboard.placement.joint_topology_spread import multiply_constrained_pods
+from gangboard.placement.sentences.capacity import capacity_code, capacity_reason
+from gangboard.placement.sentences.constraints import constrained, constraint_code
+from gangboard.placement.sentences.excluded_nodes import excluded, exclusion_code
 from gangboard.placement.sentences.scheduler_message import (
     CLAIM,
     VOLUME,
@@ -155,7 +155,7 @@ def _find(
     if cause is PlacementCause.TOO_FEW_PODS:
         return None
     if cause is PlacementCause.NO_ELIGIBLE_NODE:
-        found_code = code_of_excluded(unit, shapes)
+        found_code = exclusion_code(unit, shapes)
         return (
             excluded(unit, assessment, shapes, found_code)
             if found_code and code in ("", found_code)
@@ -167,12 +167,14 @@ def _find(
     if reported is not None and not _is_blocked(assessment):
         return reported
     if cause is PlacementCause.CONSTRAINED:
-        found_code = code_of_constraint(assessment)
+        found_code = constraint_code(assessment)
         return (
             constrained(unit, assessment, shapes, found_code) if code in ("", found_code) else None
         )
-    found_code = code_of_room(assessment)
-    return lack_of_room(unit, assessment, shapes, found_code) if code in ("", found_code) else None
+    found_code = capacity_code(assessment)
+    return (
+        capacity_reason(unit, assessment, shapes, found_code) if code in ("", found_code) else None
+    )
 
 
 def _of_pods(unit: Unit) -> PlacementReason | None:
@@ -241,7 +243,7 @@ def fits_but_for_the_rest(unit: Unit, assessment: Assessment) -> bool:
     shapes = [pod_set.shape for pod_set in assessment.request.pod_sets]
     if not any(shape.unsupported or shape.undecidable for shape in shapes):
         return False
-    several = several_of(assessment.request) is not None
+    several = multiply_constrained_pods(assessment.request) is not None
     left_out = (Constraint.SPREAD,) if several else ()
     request = relaxed(without_devices(assessment.request), left_out)
     return fits(request, nodes_for(unit), When.CURRENT, request.needed).answer is FitAnswer.YES

@@ -48,7 +48,7 @@ def placement_finding(rule: UnitRule, unit: Unit) -> Finding | None:
         reason.sentence,
         health=Health.BLOCKED if reason.blocked else Health.WAITING,
         advice=advice,
-        evidence=(*evidence_of(unit, reason), *said_evidence(unit, messages), *named),
+        evidence=(*evidence_of(unit, reason), *message_evidence_of(unit, messages), *named),
         recheck_at=until,
         since=waits_since(unit, messages) or newest_creation(unit.unplaced),
     )
@@ -133,7 +133,7 @@ def _nodes(unit: Unit, shape_fit: ShapeFit) -> Evidence:
     return Evidence(f"nodes for {shape_fit.shape.name}", text, source_of(unit))
 
 
-def said_evidence(unit: Unit, messages: tuple[SchedulerMessage, ...]) -> tuple[Evidence, ...]:
+def message_evidence_of(unit: Unit, messages: tuple[SchedulerMessage, ...]) -> tuple[Evidence, ...]:
     """Return the scheduler's most specific text, that of the group, and what autoscalers say."""
     best = best_scheduler_message(messages)
     lines = [] if best is None else [Evidence("scheduler says", best.raw, best.source)]

@@ -39,7 +39,7 @@ def source_of(unit: Unit) -> ObjectRef:
     return unit.group.meta.ref if unit.group is not None else unit.owner.meta.ref
 
 
-def needed_and_there(resource: str, needed: int, available: int) -> tuple[str, str]:
+def needed_and_available(resource: str, needed: int, available: int) -> tuple[str, str]:
     """Return the needed and the available amount, the latter without its unit. They never look alike."""
     if bare(resource, needed) != bare(resource, available):
         return amount_of(resource, needed), bare(resource, available)
@@ -103,7 +103,7 @@ def nodes_that(number: int, verb: str = "have") -> str:
     return f"{count(number, 'node')} {singular if number == 1 else verb}"
 
 
-def not_said(number: int) -> str:
+def unreported_text(number: int) -> str:
     """Return the state of nodes that have just registered."""
     return "has not said what it offers yet" if number == 1 else "have not said what they offer yet"
 

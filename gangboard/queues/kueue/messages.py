@@ -17,7 +17,7 @@ from gangboard.domain.queue import GivenUp, QueueCode, QueueMessage
 from gangboard.domain.quota import QueueName
 from gangboard.domain.text import quote
 from gangboard.queues.kueue.admission_checks import AdmissionCheck, checks_text, open_checks
-from gangboard.queues.kueue.obstacles import flavor_message
+from gangboard.queues.kueue.flavor_assignment import flavor_message
 from gangboard.queues.kueue.queues import GROUP
 
 _PATIENCE = "the pods were not ready in time"

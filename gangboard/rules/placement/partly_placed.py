@@ -21,7 +21,7 @@ from gangboard.facts.scheduler_text import (
 from gangboard.facts.state_since import waits_since
 from gangboard.facts.unit import Unit, lacks_room
 from gangboard.placement.sentences.cause import placement_reason
-from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
+from gangboard.placement.sentences.finding import advice_of, evidence_of, message_evidence_of
 from gangboard.plugins.rule import UnitRule
 
 
@@ -50,7 +50,7 @@ def find(unit: Unit) -> Finding | None:
         unit,
         sentence(message),
         advice=advice,
-        evidence=(*evidence_of(unit, why), *said_evidence(unit, said), *named),
+        evidence=(*evidence_of(unit, why), *message_evidence_of(unit, said), *named),
         recheck_at=until,
         since=waits_since(unit, said),
     )

@@ -32,7 +32,7 @@ from gangboard.facts.scheduler_text import (
     scheduler_messages,
 )
 from gangboard.facts.unit import Unit, lacks_room
-from gangboard.placement.sentences.finding import said_evidence
+from gangboard.placement.sentences.finding import message_evidence_of
 from gangboard.plugins.rule import UnitRule
 
 _PROVISIONING = timedelta(minutes=15)
@@ -75,7 +75,7 @@ def _by_karpenter(
         unit,
         sentence(f"Karpenter {verb} nodes for {pods}: {claims}{then if last.text else ''}"),
         # Among many claims it is not always one of those that evidence has of each cause.
-        evidence=tuple(dict.fromkeys((*said_evidence(unit, said), *last.evidence))),
+        evidence=tuple(dict.fromkeys((*message_evidence_of(unit, said), *last.evidence))),
         recheck_at=min((one.until for one in coming if one.until), default=None),
         since=min((one.event.first_seen for one in coming if one.event.first_seen), default=None),
     )
@@ -92,7 +92,7 @@ def _by_request(
         RULE,
         unit,
         sentence(f"cluster-autoscaler {verb} nodes for {pods}: {what}"),
-        evidence=said_evidence(unit, said),
+        evidence=message_evidence_of(unit, said),
         recheck_at=min((one.until for one in provided if one.until), default=None),
         since=min((one.since for one in provided if one.since), default=None),
     )
@@ -111,7 +111,7 @@ def _by_cluster_autoscaler(
         f"cluster-autoscaler brings nodes for {pods}: {quote(what)}.",
         evidence=(
             Evidence("cluster-autoscaler says", last.note, last.regarding),
-            *said_evidence(unit, said),
+            *message_evidence_of(unit, said),
         ),
         recheck_at=_seen(unit, last) + _PROVISIONING,
         since=min((event.first_seen or _seen(unit, event) for event in told), default=None),

@@ -10,13 +10,13 @@ import numpy as np
 from gangboard.domain.capacity import PlacementRequest, PodSet
 from gangboard.domain.placement_result import Fit, FitAnswer, When
 from gangboard.domain.pod_constraints import HOSTNAME
+from gangboard.placement.column_packing import fill
 from gangboard.placement.feasible_nodes import FeasibleNodes, feasible_nodes_of
-from gangboard.placement.filling import fill
 from gangboard.placement.matching import is_about_hosts
 from gangboard.placement.node_columns import BoolColumn, IntColumn
 from gangboard.placement.node_filters import has_label
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.packing import Budget
+from gangboard.placement.packing_search import Budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def _of_one(snapshot: NodeSnapshot, pod_set: PodSet, when: When, target: int) ->
     return Fit(FitAnswer.YES, {snapshot.names[row]: {name: chosen[row]} for row in sorted(chosen)})
 
 
-def hosts_share_names(snapshot: NodeSnapshot, request: PlacementRequest) -> bool:
+def hostname_label_is_shared(snapshot: NodeSnapshot, request: PlacementRequest) -> bool:
     """Whether pods that must be on different hosts could be kept apart by something else than nodes.
 
     They are kept apart by a label of the nodes, which every node that could host one must have for

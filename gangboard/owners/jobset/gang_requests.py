@@ -64,7 +64,7 @@ Asked = tuple[GangRequest | None, tuple[Role, ...]]
 """The request of the JobSet, and its roles with a request each."""
 
 
-def with_gang_requests(
+def read_gang_requests(
     roles: tuple[Role, ...],
     scheduling: WireJobSetScheduling | None,
     policy: WireGangPolicy | None,

@@ -16,9 +16,9 @@ from gangboard.placement.amounts import free, wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import undecidable
 from gangboard.placement.members import shape_of, unread_text
-from gangboard.placement.neighbours import matcher
 from gangboard.placement.node_filters import NodeFilters
 from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of
+from gangboard.placement.term_matching import matcher
 from gangboard.placement.unavailable_nodes import uncordoned
 from gangboard.placement.usage import Usage
 
@@ -27,7 +27,7 @@ COMPANIONS = ("cpu", "memory")
 
 
 @dataclass(frozen=True, slots=True)
-class NodeAnswer:
+class NodeFit:
     """The answer of one node for one shape."""
 
     pods: int = 0
@@ -48,7 +48,7 @@ class NodeAnswer:
     """Requirements that make any answer unsafe. If set, the other fields have no meaning."""
 
 
-class OneNode:
+class NodeFitCheck:
     """A node with the pods on it. It does not know pods of other nodes."""
 
     def __init__(self, node: Node, placed: Iterable[Pod], waiting: Iterable[Pod]) -> None:
@@ -79,11 +79,11 @@ class OneNode:
                 shapes[key] = shape_of("", pod.requests, pod.needs, unsupported, terms)
         return tuple(shapes.values())
 
-    def ask(self, shape: Shape) -> NodeAnswer:
+    def ask(self, shape: Shape) -> NodeFit:
         """Return whether a pod of the shape fits now, and what keeps it out."""
         unclear = undecidable(shape)
         if unclear:
-            return NodeAnswer(unclear=tuple(unclear))
+            return NodeFit(unclear=tuple(unclear))
         node, requested = self.room, wanted(shape)
         filters = NodeFilters(snapshot_of(self._room), shape).filters(())
         reasons = [(why, detail) for why, detail, mask in filters if mask[0]]
@@ -91,15 +91,13 @@ class OneNode:
         if lasting:
             why, detail = lasting[0]
             amount = free(node, detail, When.DRAINED) if detail in requested else 0
-            return NodeAnswer(
-                filter=why, detail=detail, asked=requested.get(detail, 0), there=amount
-            )
+            return NodeFit(filter=why, detail=detail, asked=requested.get(detail, 0), there=amount)
         pods, _, _, saturated = feasible_nodes_of(self._uncordoned, shape).summary()
         if not pods:
             ((limit, _, _),) = saturated
             amount = free(node, limit, When.CURRENT) if limit in requested else 0
-            return NodeAnswer(limit=limit, asked=requested.get(limit, 0), there=amount)
-        return NodeAnswer(pods=pods, cordoned=bool(reasons))
+            return NodeFit(limit=limit, asked=requested.get(limit, 0), there=amount)
+        return NodeFit(pods=pods, cordoned=bool(reasons))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +110,7 @@ class Stranded:
     """The used-up resource: `cpu` or `memory`."""
 
 
-def stranded_on(
+def find_stranded_accelerators(
     remaining: Mapping[str, Decimal], shapes: Iterable[Mapping[str, Decimal]]
 ) -> tuple[Stranded, ...]:
     """Return the free accelerators of one node for which its cpu or memory leaves no pod.

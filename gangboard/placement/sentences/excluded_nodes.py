@@ -22,8 +22,13 @@ from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.sentences.anti_affinity import shared
 from gangboard.placement.sentences.unavailable_nodes import withheld_devices
-from gangboard.placement.sentences.unmatched import selection_evidence, unmatched
-from gangboard.placement.sentences.wording import PlacementReason, PodCount, not_said, pod_count_of
+from gangboard.placement.sentences.unmatched_requirements import selection_evidence, unmatched
+from gangboard.placement.sentences.wording import (
+    PlacementReason,
+    PodCount,
+    pod_count_of,
+    unreported_text,
+)
 
 # What was done to a node, with the code of each. The order is that of a tie.
 _CODES: Mapping[Filter, str] = {
@@ -36,17 +41,17 @@ _CODES: Mapping[Filter, str] = {
 }
 
 
-def homeless(shapes: Sequence[ShapeFit]) -> ShapeFit | None:
+def find_shape_without_node(shapes: Sequence[ShapeFit]) -> ShapeFit | None:
     """Return the shape with most members that has no eligible node; None when each has one."""
     hostless = [fit for fit in shapes if fit.count and not fit.eligibility.eligible]
     return max(hostless, key=lambda fit: fit.count, default=None)
 
 
-def code_of_excluded(unit: Unit, shapes: Sequence[ShapeFit]) -> str:
+def exclusion_code(unit: Unit, shapes: Sequence[ShapeFit]) -> str:
     """Return the code: that of the owner's requirements first, then of the filter that excludes most nodes."""
     if not unit.gang.cluster.room.nodes:
         return "no-nodes"
-    shape = homeless(shapes)
+    shape = find_shape_without_node(shapes)
     if shape is None:
         return ""
     decisive = _decisive(shape)
@@ -73,7 +78,7 @@ def excluded(
     if code == "no-nodes":
         text = f"{pod_count_of(assessment).verb('wait')}, and the cluster has no node at all"
         return PlacementReason(code, text, True)
-    shape = homeless(shapes)
+    shape = find_shape_without_node(shapes)
     if shape is None:
         return PlacementReason(code, "no node could host a member", True)
     whose = shape.shape.name if len(shapes) > 1 else ""
@@ -88,7 +93,7 @@ def excluded(
     if _decisive(shape) is Filter.UNSAID:
         number = shape.eligibility.excluded[Filter.UNSAID].count
         text = f"no node is known that could host {pod_count}, and {count(number, 'node')}"
-        text = f"{text} {not_said(number)}"
+        text = f"{text} {unreported_text(number)}"
     else:
         text = f"{_barred(nodes_for(unit), shape, pod_count)}{_unsaid(shape)}"
     return PlacementReason(code, text, True, _examples(nodes_for(unit), shape))
@@ -100,7 +105,7 @@ def _unsaid(shape: ShapeFit) -> str:
     if unsaid is None:
         return ""
     noun = "node" if unsaid.count == 1 else "nodes"
-    return f"; {unsaid.count} more {noun} {not_said(unsaid.count)}"
+    return f"; {unsaid.count} more {noun} {unreported_text(unsaid.count)}"
 
 
 # What was done to the nodes

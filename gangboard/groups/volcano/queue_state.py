@@ -44,13 +44,13 @@ def is_back_in_queue(unit: Unit) -> bool:
     )
 
 
-def not_let_in(unit: Unit) -> str:
+def not_admitted_text(unit: Unit) -> str:
     """Return `Queue research has not let it in`, with `again` if pods of it have left."""
     again = " again" if is_back_in_queue(unit) else ""
     return f"Queue {queue_name(unit)} has not let it in{again}"
 
 
-def held_meanwhile(unit: Unit) -> str:
+def held_nodes_text(unit: Unit) -> str:
     """Return `; 1 of 2 pods holds a node meanwhile`; empty if no pod has a node."""
     number = len(unit.placed)
     if not number:
@@ -58,7 +58,7 @@ def held_meanwhile(unit: Unit) -> str:
     return f"; {out_of(number, unit.wanted, 'pod')} {plural(number, 'hold')} a node meanwhile"
 
 
-def newest_word(unit: Unit, text: re.Pattern[str]) -> tuple[Event, str] | None:
+def newest_quota_event(unit: Unit, text: re.Pattern[str]) -> tuple[Event, str] | None:
     """Return the newest event about the group's quota if its text matches, and the resources in it."""
     group = unit.group
     uid = group.meta.ref.uid if group is not None else ""
@@ -81,7 +81,7 @@ def queue_name(unit: Unit) -> str:
     return unit.group.queue if unit.group is not None else ""
 
 
-def label_of_its_group(unit: Unit) -> str:
+def group_label(unit: Unit) -> str:
     """Return `PodGroup ring`."""
     return label(unit.group.meta.ref) if unit.group is not None else ""
 

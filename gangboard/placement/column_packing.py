@@ -20,7 +20,7 @@ from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_columns import SAFE, BoolColumn, IntColumn, total
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.packing import (
+from gangboard.placement.packing_search import (
     TOO_MANY_WAYS,
     Budget,
     BudgetSpentError,

@@ -11,7 +11,7 @@ from gangboard.domain.capacity import PODS
 from gangboard.domain.placement_result import Assessment, Filter, PlacementCause, ShapeFit, When
 from gangboard.domain.text import count, is_or_are, listed
 from gangboard.facts.unit import Unit
-from gangboard.placement.amounts import amount_of, amounts_of, bare, wanted
+from gangboard.placement.amounts import amount_of, bare, format_amounts, wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.node_columns import IntColumn, total
@@ -23,12 +23,12 @@ from gangboard.placement.sentences.wording import (
     how_many_fit,
     labels_of,
     most_pods,
-    needed_and_there,
+    needed_and_available,
     nodes_that,
-    not_said,
     pod_count_of,
     some_fit,
     unit_keys,
+    unreported_text,
     usable_nodes,
 )
 
@@ -46,7 +46,7 @@ class Lack:
     """The labels of those nodes, where others do not have them."""
 
 
-def code_of_room(assessment: Assessment) -> str:
+def capacity_code(assessment: Assessment) -> str:
     """Return the code of a cause that is about room."""
     if assessment.deciding == PODS:
         return "node-pod-limit"
@@ -57,7 +57,7 @@ def code_of_room(assessment: Assessment) -> str:
     )
 
 
-def lack_of_room(
+def capacity_reason(
     unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], code: str
 ) -> PlacementReason:
     """Return the reason of a cause that is about room."""
@@ -72,7 +72,7 @@ def _lack_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -
         return _too_large(unit, assessment, shapes)
     if assessment.cause is PlacementCause.FRAGMENTED:
         return _fragmented(unit, assessment, shapes)
-    lack = find_lack(unit, assessment, shapes, When.CURRENT)
+    lack = find_shortage(unit, assessment, shapes, When.CURRENT)
     if lack is None:
         return f"too little is free for {pod_count_of(assessment)} on {_nodes_text(shapes)}"
     if lack.resource == PODS:
@@ -91,7 +91,7 @@ def _besides(shapes: Sequence[ShapeFit]) -> str:
     words = {Filter.CORDON: "cordoned", Filter.NOT_READY: "not ready"}
     parts = [
         f"{count(number, 'more node')} "
-        + (f"{is_or_are(number)} {words[why]}" if why in words else not_said(number))
+        + (f"{is_or_are(number)} {words[why]}" if why in words else unreported_text(number))
         for why, number in out.items()
         if number
     ]
@@ -121,7 +121,7 @@ def _number(shape_fit: ShapeFit, why: Filter) -> int:
     return excluded.count if excluded is not None else 0
 
 
-def find_lack(
+def find_shortage(
     unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], when: When
 ) -> Lack | None:
     """Return the numbers of the deciding resource: over all members, or for those of one shape.
@@ -180,7 +180,7 @@ def _nodes_text(shapes: Sequence[ShapeFit]) -> str:
 
 
 def _short(lack: Lack, is_occupied: bool) -> str:
-    needed, available = needed_and_there(lack.resource, lack.needed, lack.there)
+    needed, available = needed_and_available(lack.resource, lack.needed, lack.there)
     nodes = usable_nodes(lack.nodes, lack.labels)
     text = f"{lack.pod_count.verb('need')} {needed}, and {are_free(lack.resource, available)} on {nodes}"
     # Less than one pod needs is enough for none, wherever it is.
@@ -198,7 +198,7 @@ def _without_places(lack: Lack) -> str:
 
 
 def _too_large(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
-    lack = find_lack(unit, assessment, shapes, When.DRAINED)
+    lack = find_shortage(unit, assessment, shapes, When.DRAINED)
     if lack is None:
         return _pieces_when_empty(unit, assessment, shapes)
     nodes = usable_nodes(lack.nodes, lack.labels)
@@ -206,7 +206,7 @@ def _too_large(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -
     if lack.resource == PODS:
         needed, available = "a place", f"{lack.there} places for pods"
     else:
-        needed, available = needed_and_there(lack.resource, lack.needed, lack.there)
+        needed, available = needed_and_available(lack.resource, lack.needed, lack.there)
     text = f"{lack.pod_count.verb('need')} {needed}, but {nodes} {have} {available} even when empty"
     return f"{text}{some_fit(unit, assessment, shapes, When.DRAINED)}"
 
@@ -224,7 +224,7 @@ def _pieces_when_empty(unit: Unit, assessment: Assessment, shapes: Sequence[Shap
 def _each(shape_fit: ShapeFit, pod_count: PodCount) -> str:
     """Return what each pod of the shape asks for."""
     requested = {name: amount for name, amount in wanted(shape_fit.shape).items() if name != PODS}
-    amounts = amounts_of(requested)
+    amounts = format_amounts(requested)
     return f"{listed(amounts)}{pod_count.each}" if amounts else f"a place{pod_count.each}"
 
 
@@ -260,7 +260,7 @@ def _is_alone(unit: Unit, shape_fit: ShapeFit, resource: str, most: int) -> bool
 
 def _not_together(assessment: Assessment, shape_fit: ShapeFit, end: str) -> str:
     """Return the sentence for nodes that have enough of one resource and lack another."""
-    free = amounts_of(
+    free = format_amounts(
         {
             line.resource: line.free
             for line in assessment.totals

@@ -22,11 +22,11 @@ from gangboard.facts.findings import unit_finding
 from gangboard.facts.lost_members import how_many_run
 from gangboard.facts.scheduler_rules import queue_of
 from gangboard.facts.unit import Unit
-from gangboard.groups.volcano.queue_words import (
+from gangboard.groups.volcano.queue_state import (
     NO_QUOTA,
+    group_label,
     is_back_in_queue,
-    label_of_its_group,
-    newest_word,
+    newest_quota_event,
     queue_evidence,
     queue_name,
 )
@@ -38,12 +38,12 @@ def _find_let_in_again(unit: Unit) -> Finding | None:
     """Return a finding if some of its pods run, with the reason of the queue."""
     if not unit.ready or not is_back_in_queue(unit):
         return None
-    event, lacking = newest_word(unit, NO_QUOTA) or (None, "")
+    event, lacking = newest_quota_event(unit, NO_QUOTA) or (None, "")
     cause = f": not enough {lacking} is left in it" if lacking else ""
     return unit_finding(
-        LET_IN_AGAIN,
+        WAITS_FOR_READMISSION,
         unit,
-        f"{how_many_run(unit)}; {_rest(unit)} Queue {queue_name(unit)} lets {label_of_its_group(unit)} "
+        f"{how_many_run(unit)}; {_rest(unit)} Queue {queue_name(unit)} lets {group_label(unit)} "
         f"in{cause}.",
         evidence=(
             *((Evidence("Volcano says", event.note, event.regarding),) if event else ()),
@@ -82,7 +82,7 @@ def _find_own_pods_count_twice(unit: Unit) -> Finding | None:
     queue, group = queue_of(unit), unit.group
     if queue is None or group is None or not is_back_in_queue(unit):
         return None
-    refusal = newest_word(unit, NO_QUOTA)
+    refusal = newest_quota_event(unit, NO_QUOTA)
     holding = [pod for pod in unit.placed if not pod.is_terminating]
     excess = next(_too_much(unit, holding, queue), None)
     if refusal is None or excess is None:
@@ -95,11 +95,11 @@ def _find_own_pods_count_twice(unit: Unit) -> Finding | None:
     return unit_finding(
         OWN_PODS_COUNT_TWICE,
         unit,
-        f"Queue {group.queue} may have at most {limit}, and {label_of_its_group(unit)} asks it for {requested} "
+        f"Queue {group.queue} may have at most {limit}, and {group_label(unit)} asks it for {requested} "
         f"besides the {held} of {pods}.",
         advice=(
             f"Raise capability of Queue {group.queue} to {excess.text(excess.asked + excess.held)} at least.",
-            f"{_deletion(holding, pods)}: then all of {label_of_its_group(unit)} is let in at once.",
+            f"{_deletion(holding, pods)}: then all of {group_label(unit)} is let in at once.",
         ),
         evidence=(
             Evidence("Volcano says", event.note, event.regarding),
@@ -139,7 +139,7 @@ def _listed(pods: list[Pod]) -> str:
     return names(pod.meta.ref.name for pod in pods)
 
 
-LET_IN_AGAIN = UnitRule(
+WAITS_FOR_READMISSION = UnitRule(
     "lost-members",
     Stage.RUN,
     "Lost members",

@@ -44,7 +44,7 @@ def wait_for_room(what_if: WhatIf) -> Iterator[Advice]:
     )
 
 
-def wait_for_any_room(what_if: WhatIf) -> Advice:
+def wait_for_more_capacity(what_if: WhatIf) -> Advice:
     """Say that waiting helps, where it is not known how little room is enough."""
     what = "room" if what_if.deciding == PODS else what_if.deciding
     return Advice(

@@ -15,7 +15,7 @@ from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
-from gangboard.placement.joint_topology_spread import most_by_all, several_of
+from gangboard.placement.joint_topology_spread import max_pods_by_all, multiply_constrained_pods
 from gangboard.placement.matching import has_host_anti_affinity
 from gangboard.placement.sentences.anti_affinity import anti_affinity_by_label, shared
 from gangboard.placement.sentences.wording import (
@@ -43,7 +43,7 @@ CODES = {
 }
 
 
-def code_of_constraint(assessment: Assessment) -> str:
+def constraint_code(assessment: Assessment) -> str:
     """Return the code of the first constraint that is the cause."""
     return next(
         (CODES[constraint] for constraint in Constraint if constraint in assessment.constraints), ""
@@ -230,7 +230,7 @@ def spread_out(
 ) -> tuple[str, tuple[Evidence, ...]]:
     """Return what keeps members out of domains that have room, and the domain that decides."""
     when = When.DRAINED if is_blocked else When.CURRENT
-    several = several_of(assessment.request)
+    several = multiply_constrained_pods(assessment.request)
     if several is not None:
         return _by_all(unit, assessment, several, when), ()
     members = spread_of(assessment.request)
@@ -265,7 +265,7 @@ def spread_out(
 
 def _by_all(unit: Unit, assessment: Assessment, members: PodSet, when: When) -> str:
     """Return the sentence for several constraints, with the most pods that they let in together."""
-    most, pod_count = most_by_all(nodes_for(unit), members, when), pod_count_of(assessment)
+    most, pod_count = max_pods_by_all(nodes_for(unit), members, when), pod_count_of(assessment)
     rules = listed([_rule(spread) for spread in members.shape.spreads])
     can = (
         f"at most {most} of {pod_count.of} {'fits' if most == 1 else 'fit'}"

@@ -12,11 +12,15 @@ from gangboard.placement.anti_affinity import (
     is_anti_affinity_unsupported,
     one_per_domain_of,
 )
-from gangboard.placement.domains import first_unreadable, fit_in_some_domain, hosts_share_names
-from gangboard.placement.joint_topology_spread import most_by_all, several_of
+from gangboard.placement.joint_topology_spread import max_pods_by_all, multiply_constrained_pods
 from gangboard.placement.matching import undecidable
 from gangboard.placement.node_snapshot import NodeSnapshot, as_snapshot
-from gangboard.placement.packing import BUDGET, Budget
+from gangboard.placement.packing_search import BUDGET, Budget
+from gangboard.placement.topology_domains import (
+    first_unreadable,
+    fit_in_some_domain,
+    hostname_label_is_shared,
+)
 from gangboard.placement.topology_spread import fit_spread, spread_of
 
 SHARED_HOST_NAMES = f"nodes do not each have their own label {HOSTNAME}"
@@ -80,7 +84,7 @@ def only_if_supported(request: PlacementRequest, fit: Fit) -> Fit:
 def _fit(
     request: PlacementRequest, snapshot: NodeSnapshot, when: When, target: int, budget: Budget
 ) -> Fit:
-    if hosts_share_names(snapshot, request):
+    if hostname_label_is_shared(snapshot, request):
         return Fit(FitAnswer.CANNOT_TELL, why=SHARED_HOST_NAMES)
     fit = _fit_by_constraint(request, snapshot, when, target, budget)
     why = first_unreadable(snapshot, request) if fit.answer is FitAnswer.NO else ""
@@ -93,8 +97,8 @@ def _fit_by_constraint(
     spreading = spread_of(request)
     if spreading is not None:
         return fit_spread(snapshot, spreading, when, target)
-    several = several_of(request)
-    if several is not None and most_by_all(snapshot, several, when) < target:
+    several = multiply_constrained_pods(request)
+    if several is not None and max_pods_by_all(snapshot, several, when) < target:
         return Fit(FitAnswer.NO)
     exclusive = one_per_domain_of(request)
     if exclusive is not None:

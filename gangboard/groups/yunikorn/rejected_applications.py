@@ -15,7 +15,7 @@ from gangboard.domain.text import quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
-from gangboard.groups.yunikorn.reasons import AMOUNTS, WHO, too_little
+from gangboard.groups.yunikorn.reasons import AMOUNTS, WHO, first_shortage
 from gangboard.plugins.rule import GangRule
 
 FAILED = "ApplicationFailed"
@@ -65,7 +65,7 @@ def _find_too_large(gang: Gang) -> Finding | None:
     match = _TOO_LARGE.match(rejection[2]) if rejection is not None else None
     if rejection is None or match is None:
         return None
-    queue, lack = match[1], too_little(match[2], match[3])
+    queue, lack = match[1], first_shortage(match[2], match[3])
     why = (
         f"its task groups ask for {lack[0]} at once, and Queue {queue} may have at most {lack[1]}"
         if lack is not None

@@ -11,7 +11,7 @@ from gangboard.domain.resources import is_gpu
 from gangboard.domain.text import listed, names
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
-from gangboard.placement.amounts import amount_of, amounts_of, bare, wanted
+from gangboard.placement.amounts import amount_of, bare, format_amounts, wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.node_columns import BoolColumn
@@ -74,7 +74,7 @@ def _too_small(snapshot: NodeSnapshot, shape_fit: ShapeFit, pod_count: PodCount)
     largest = max(suiting.tolist(), key=lambda row: column.empty[row])
     free, capacity = int(column.empty[largest]), int(column.allocatable[largest])
     if free >= requested[resource]:
-        wants = listed(amounts_of({name: requested[name] for name, _ in short}))
+        wants = listed(format_amounts({name: requested[name] for name, _ in short}))
         return f"{pod_count.verb('ask')} for {wants}{pod_count.each}, and no node has all of it"
     text = f"{pod_count.verb('ask')} for {amount}{pod_count.each}, and"
     if len(suiting) == _known(shape_fit):
