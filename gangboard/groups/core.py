@@ -201,7 +201,7 @@ def _build_workload(wire: WireWorkload, version: str) -> Group:
 
 def _templates(spec: _WireWorkloadSpec) -> Iterator[GroupTemplate]:
     """Yield all templates; those inside a composite one follow it."""
-    waiting: list[tuple[_WireTemplate, bool]] = _inner(spec)
+    waiting: list[tuple[_WireTemplate, bool]] = _child_templates(spec)
     while waiting:
         template, composite = waiting.pop(0)
         policy = read_union(template.scheduling_policy or template.policy)
@@ -212,10 +212,10 @@ def _templates(spec: _WireWorkloadSpec) -> Iterator[GroupTemplate]:
             topology_keys=_topology_keys(template),
             composite=composite,
         )
-        waiting[:0] = _inner(template)
+        waiting[:0] = _child_templates(template)
 
 
-def _inner(spec: _WireWorkloadSpec | _WireTemplate) -> list[tuple[_WireTemplate, bool]]:
+def _child_templates(spec: _WireWorkloadSpec | _WireTemplate) -> list[tuple[_WireTemplate, bool]]:
     """Return the templates directly inside, each with whether it is a composite one."""
     entries = spec.pod_groups or () if isinstance(spec, _WireWorkloadSpec) else ()
     return [
@@ -225,7 +225,7 @@ def _inner(spec: _WireWorkloadSpec | _WireTemplate) -> list[tuple[_WireTemplate,
     ]
 
 
-def _policy_of(path: str, quorum: str) -> tuple[str, ...]:
+def _policy_fields(path: str, quorum: str) -> tuple[str, ...]:
     """Return the fields of a policy at that path: it is basic, or a gang with a quorum."""
     return f"{path}.basic", f"{path}.gang.{quorum}"
 
@@ -246,7 +246,7 @@ class Kubernetes(GroupingAPI):
             ("v1", *_VERSIONS, "v1alpha2"),
             WireGroup,
             lambda wire, version: _build_group(wire, version, "PodGroup"),
-            fields=_policy_of("spec.schedulingPolicy", "minCount"),
+            fields=_policy_fields("spec.schedulingPolicy", "minCount"),
         ),
         group_resource(
             _GROUP,
@@ -255,7 +255,7 @@ class Kubernetes(GroupingAPI):
             _VERSIONS,
             WireGroup,
             lambda wire, version: _build_group(wire, version, "CompositePodGroup"),
-            fields=_policy_of("spec.schedulingPolicy", "minGroupCount"),
+            fields=_policy_fields("spec.schedulingPolicy", "minGroupCount"),
         ),
         group_resource(
             _GROUP,
@@ -265,8 +265,10 @@ class Kubernetes(GroupingAPI):
             WireWorkload,
             _build_workload,
             fields=(
-                *_policy_of("spec.podGroupTemplates.schedulingPolicy", "minCount"),
-                *_policy_of("spec.compositePodGroupTemplates.schedulingPolicy", "minGroupCount"),
+                *_policy_fields("spec.podGroupTemplates.schedulingPolicy", "minCount"),
+                *_policy_fields(
+                    "spec.compositePodGroupTemplates.schedulingPolicy", "minGroupCount"
+                ),
             ),
         ),
     )

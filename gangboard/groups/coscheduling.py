@@ -23,7 +23,7 @@ from gangboard.facts.unit import Unit
 from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes, group_resource
 
 _GROUP = "scheduling.x-k8s.io"
-_OF_THE_GANG = re.compile(
+_GANG_REJECTIONS = re.compile(
     r"optimistic rejection in PostFilter|rejection in Unreserve|gets rejected due to Pod|failed recently",
     re.IGNORECASE,
 )
@@ -61,7 +61,7 @@ def _build(wire: WirePodGroup, version: str) -> Group:
 def _find_no_room(unit: Unit) -> Finding | None:
     """Return a finding with the text of a pod that names nodes, because the others were only turned back."""
     messages = scheduler_messages(unit, "Unschedulable")
-    about_nodes = tuple(message for message in messages if not _OF_THE_GANG.search(message.raw))
+    about_nodes = tuple(message for message in messages if not _GANG_REJECTIONS.search(message.raw))
     best = best_scheduler_message(about_nodes)
     scheduler = f"Scheduler {unit.other_scheduler}"
     return gang_refusal(NO_ROOM, unit, scheduler, best.text if best is not None else "")

@@ -63,7 +63,7 @@ def _build(wire: WirePodGang, version: str) -> Group:
             name=group.name,
             policy=Policy.GANG,
             quorum=max(0, group.min_replicas or 0),
-            topology_keys=tuple(_keys(group.topology_constraint)),
+            topology_keys=tuple(_topology_keys(group.topology_constraint)),
             members=tuple(pod.name for pod in group.pod_references or ()),
         )
         for group in spec.podgroups or ()
@@ -72,14 +72,14 @@ def _build(wire: WirePodGang, version: str) -> Group:
         meta=read_meta(wire.metadata, _GROUP, "PodGang", version),
         policy=Policy.GANG,
         quorum=sum(group.quorum or 0 for group in templates),
-        topology_keys=tuple(_keys(spec.topology_constraint)),
+        topology_keys=tuple(_topology_keys(spec.topology_constraint)),
         conditions=conditions,
         placed=find_condition(conditions, "Scheduled"),
         templates=templates,
     )
 
 
-def _keys(constraint: _WireTopology | None) -> Iterator[str]:
+def _topology_keys(constraint: _WireTopology | None) -> Iterator[str]:
     if constraint is not None and constraint.pack_constraint is not None:
         key = constraint.pack_constraint.required
         if key:

@@ -74,7 +74,7 @@ class Replicas(OwnerKind):
         return deliver(owner, faults)
 
 
-def _waits_for_itself(unit: Unit) -> Finding | None:
+def _find_ordered_deadlock(unit: Unit) -> Finding | None:
     """Return a finding where a StatefulSet makes its pods one by one, and its group needs several at once.
 
     It makes the next pod when the one before is ready (pkg/controller/statefulset), and the scheduler places
@@ -106,7 +106,7 @@ ORDERED = UnitRule(
     Stage.FORMATION,
     "Quorum deadlock",
     10,
-    _waits_for_itself,
+    _find_ordered_deadlock,
     health=Health.BLOCKED,
 )
 

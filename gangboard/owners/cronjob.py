@@ -88,11 +88,11 @@ class CronJob(OwnerKind):
     def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
         """Return what becomes of runs when the CronJob, or one of them, is suspended or resumed."""
         if target.meta.ref.uid == owner.meta.ref.uid:
-            return _of_itself(owner, verb)
-        return _of_a_run(owner) if verb is Verb.SUSPEND else ()
+            return _own_reactions(owner, verb)
+        return _run_reactions(owner) if verb is Verb.SUSPEND else ()
 
 
-def _of_itself(cronjob: Owner, verb: Verb) -> tuple[str, ...]:
+def _own_reactions(cronjob: Owner, verb: Verb) -> tuple[str, ...]:
     if verb is Verb.SUSPEND:
         return ("It starts no further run; runs that are there go on.",)
     deadline = cronjob.detail.get(_DEADLINE)
@@ -106,7 +106,7 @@ def _of_itself(cronjob: Owner, verb: Verb) -> tuple[str, ...]:
     )
 
 
-def _of_a_run(cronjob: Owner) -> tuple[str, ...]:
+def _run_reactions(cronjob: Owner) -> tuple[str, ...]:
     """Say what becomes of the next run while this one is suspended and counts as active."""
     name, policy = label(cronjob.meta.ref), cronjob.detail.get(_CONCURRENCY)
     if cronjob.suspended:

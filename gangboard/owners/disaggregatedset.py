@@ -21,9 +21,9 @@ from gangboard.domain.owner import Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
-_MADE = "leaderworkerset.x-k8s.io", "LeaderWorkerSet"
+_CHILD_KIND = "leaderworkerset.x-k8s.io", "LeaderWorkerSet"
 _PREFIX = "leaderworkerset.sigs.k8s.io"
-_REVISION = 8
+_REVISION_LENGTH = 8
 """Characters of a revision in the names of its LeaderWorkerSets (revisionLength in utils.go of 0.9.0)."""
 
 
@@ -74,7 +74,7 @@ class DisaggregatedSet(OwnerKind):
         limits="it has no suspend field; it makes and scales its LeaderWorkerSets itself",
         tested="LeaderWorkerSet 0.9 on 1.37",
     )
-    makes = (_MADE,)
+    makes = (_CHILD_KIND,)
     no_lever = (
         "DisaggregatedSets have no suspend field, and scaling to 0 would end all pods without a "
         "record of how many there were."
@@ -109,11 +109,13 @@ class DisaggregatedSet(OwnerKind):
         self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
         """Return it with the replicas of its LeaderWorkerSets; a role that is not made stays as it is."""
-        sets = [child for child in made if (child.meta.ref.group, child.meta.ref.kind) == _MADE]
+        sets = [
+            child for child in made if (child.meta.ref.group, child.meta.ref.kind) == _CHILD_KIND
+        ]
         if not sets:
             return owner
         names = [child.meta.ref.name for child in sets]
-        unmade = [role for role in owner.roles if not _is_made(owner, role, names)]
+        unmade = [role for role in owner.roles if not _has_leader_worker_set(owner, role, names)]
         return replace(
             owner,
             desired=sum(child.desired for child in sets) + size_of(unmade),
@@ -131,7 +133,7 @@ class DisaggregatedSet(OwnerKind):
         return role.noun == "replica"
 
 
-def _is_made(owner: Owner, role: Role, names: Sequence[str]) -> bool:
+def _has_leader_worker_set(owner: Owner, role: Role, names: Sequence[str]) -> bool:
     """Return whether a LeaderWorkerSet has the name of a role, of any revision."""
-    start = len(owner.meta.ref.name) + 1 + _REVISION
+    start = len(owner.meta.ref.name) + 1 + _REVISION_LENGTH
     return any(name[start:] == f"-{role.name}" for name in names)

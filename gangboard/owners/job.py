@@ -23,7 +23,7 @@ from gangboard.domain.owner import Outcome, Owner, PodRequests, Reported, finish
 from gangboard.domain.traits import KindTraits
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
-_ENDS = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}
+_OUTCOMES = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}
 
 
 class _WireLabels(Wire):
@@ -105,7 +105,7 @@ class Job(OwnerKind):
         conditions = read_conditions(status.conditions)
         requests, faults = pod_requests(spec.pod)
         parallelism = or_one(spec.parallelism)
-        finish = finish_by(conditions, _ENDS)
+        finish = finish_by(conditions, _OUTCOMES)
         failed_indexes, failed_index_count = read_indexes(status.failed_indexes)
         owner = Owner(
             meta=self.read_meta(wire, version),
@@ -136,7 +136,7 @@ class Job(OwnerKind):
             priority_class=spec.pod.priority_class_name or "",
             started_at=read_time(status.start_time),
             resumed_at=resumed_at(conditions),
-            ending="" if finish else _ending(conditions),
+            ending="" if finish else _pending_end(conditions),
             delegated_template=annotations.template or "",
             paused_parallelism=annotations.paused_parallelism,
             held_by=annotations.held_by,
@@ -172,7 +172,7 @@ def _reported(desired: int, status: _WireJobStatus) -> Reported | None:
     return Reported(min(desired, (status.ready or 0) + (status.succeeded or 0)), desired)
 
 
-def _ending(conditions: tuple[Condition, ...]) -> str:
+def _pending_end(conditions: tuple[Condition, ...]) -> str:
     """Return why the Job will end although its pods are not all gone (KEP-3998, KEP-3939)."""
     condition = first_true(conditions, "FailureTarget", "SuccessCriteriaMet")
     return "" if condition is None else condition.reason or condition.type

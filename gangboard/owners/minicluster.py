@@ -19,8 +19,8 @@ from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind, taken_from
 
-_LOWEST, _HIGHEST = "minSize", "maxSize"  # in `detail`
-_FROM_JOB = ("pod_requests", "finish", "group_name", "priority_class", "grace_seconds")
+_MIN_SIZE, _MAX_SIZE = "minSize", "maxSize"  # in `detail`
+_FIELDS_FROM_JOB = ("pod_requests", "finish", "group_name", "priority_class", "grace_seconds")
 
 
 class _WireMiniClusterSpec(Wire):
@@ -68,7 +68,7 @@ class MiniCluster(OwnerKind):
         # The API server fills in 1; for 0 the operator makes no Job and sets no condition
         # (minicluster_controller.go).
         size = 1 if spec.size is None else max(0, spec.size)
-        sizes = {_LOWEST: spec.min_size or 0, _HIGHEST: spec.max_size or 0}
+        sizes = {_MIN_SIZE: spec.min_size or 0, _MAX_SIZE: spec.max_size or 0}
         meta = self.read_meta(wire, version)
         return Owner(
             meta=meta,
@@ -83,15 +83,15 @@ class MiniCluster(OwnerKind):
     ) -> Owner:
         """Return it with the requests and the end of its Job."""
         job = next((child for child in made if child.meta.ref.is_job), None)
-        return taken_from(owner, job, _FROM_JOB) if job is not None else owner
+        return taken_from(owner, job, _FIELDS_FROM_JOB) if job is not None else owner
 
     def facts(self, owner: Owner) -> dict[str, str]:
         """Return the sizes between which Flux scales."""
-        return {name: owner.detail[name] for name in (_LOWEST, _HIGHEST) if name in owner.detail}
+        return {name: owner.detail[name] for name in (_MIN_SIZE, _MAX_SIZE) if name in owner.detail}
 
     def evidence(self, unit: Unit) -> tuple[Evidence, ...]:
         """Return the number of pods with which Flux begins, while not all are ready."""
-        lowest = unit.owner.detail.get(_LOWEST)
+        lowest = unit.owner.detail.get(_MIN_SIZE)
         if lowest is None or len(unit.ready) >= unit.wanted:
             return ()
-        return (Evidence(f"spec.{_LOWEST}", lowest, unit.owner.meta.ref),)
+        return (Evidence(f"spec.{_MIN_SIZE}", lowest, unit.owner.meta.ref),)

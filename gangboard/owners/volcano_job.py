@@ -49,11 +49,11 @@ from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 from gangboard.plugins.rule import UnitRule
 
 _TASK = "volcano.sh/task-spec"
-_MOST_RETRIES = 3
+_DEFAULT_MAX_RETRIES = 3
 """Default of `spec.maxRetry` in the CRD."""
 _STOPPED = ("Aborting", "Aborted")
 _RESTARTING = "Restarting"
-_ENDS = {
+_OUTCOMES = {
     "Completed": Outcome.SUCCEEDED,
     "Failed": Outcome.FAILED,
     "Terminated": Outcome.FAILED,
@@ -114,7 +114,7 @@ def _roles(tasks: list[_WireTask]) -> tuple[tuple[Role, ...], tuple[str, ...]]:
 
 
 def _finish(state: _WireState) -> Finish | None:
-    outcome = _ENDS.get(state.phase or "")
+    outcome = _OUTCOMES.get(state.phase or "")
     if outcome is None:
         return None
     reason = state.reason or (state.phase if outcome is Outcome.FAILED else "") or ""
@@ -135,28 +135,28 @@ def _find_restart(unit: Unit) -> Finding | None:
         return None  # other rules tell why its pods wait
     ready = len(unit.ready)
     counts = f"{restart.text}: {out_of(ready, unit.wanted, 'pod')} {is_or_are(ready)} ready"
-    due = _end_of_patience(unit, leaving)
+    due = _restart_due(unit, leaving)
     is_stuck = bool(_sick_nodes_of(leaving, unit)) or (due is not None and due <= unit.now)
     return unit_finding(
         RESTARTING,
         unit,
-        f"{counts}; {_waits_until_gone(leaving, unit) if leaving else _is_to_make(unit)}.",
+        f"{counts}; {_deletion_text(leaving, unit) if leaving else _creation_text(unit)}.",
         health=Health.BLOCKED if is_stuck and not unit.ready else None,
         advice=_advice(unit, leaving) if is_stuck else (),
         evidence=(
             Evidence("status.state.phase", "Restarting", unit.owner.meta.ref),
             *(
-                Evidence("metadata.deletionTimestamp", _time(pod), pod.meta.ref)
+                Evidence("metadata.deletionTimestamp", _deletion_time(pod), pod.meta.ref)
                 for pod in leaving[:1]
             ),
         ),
         recheck_at=due if due is not None and due > unit.now else None,
-        since=_begun(unit),
+        since=_restarting_since(unit),
         stage=Stage.RUN,
     )
 
 
-def _waits_until_gone(leaving: list[Pod], unit: Unit) -> str:
+def _deletion_text(leaving: list[Pod], unit: Unit) -> str:
     """Return `pod run-0 is still being deleted on node n0, which is NotReady`."""
     pods = names(pod.meta.ref.name for pod in leaving)
     noun = "pod" if len(leaving) == 1 else "pods"
@@ -174,7 +174,7 @@ def _sick_nodes_of(pods: list[Pod], unit: Unit) -> tuple[Node, ...]:
     return tuple(node for node in sick_nodes(unit) if node.meta.ref.name in nodes)
 
 
-def _is_to_make(unit: Unit) -> str:
+def _creation_text(unit: Unit) -> str:
     number = unit.missing
     rest = "the other pod" if number == 1 else f"the other {number} pods"
     text = f"{_CONTROLLER} has not made {rest} yet"
@@ -183,17 +183,17 @@ def _is_to_make(unit: Unit) -> str:
     return f"{text}. Events cannot be read, so a refusal would not be seen"
 
 
-def _end_of_patience(unit: Unit, leaving: list[Pod]) -> datetime | None:
+def _restart_due(unit: Unit, leaving: list[Pod]) -> datetime | None:
     """Return when a pod should be gone or made. Later than that, the restart is stuck."""
     if leaving:
         # Their `deletionTimestamp` is when their grace is over.
         over = latest(pod.meta.deleting_since for pod in leaving)
         return over + COUNT_GRACE if over is not None else None
-    begun = latest((_begun(unit), newest_creation(unit.current)))
+    begun = latest((_restarting_since(unit), newest_creation(unit.current)))
     return begun + CREATION_GRACE if begun is not None else None
 
 
-def _begun(unit: Unit) -> datetime | None:
+def _restarting_since(unit: Unit) -> datetime | None:
     """Return when its controller said that it restarts."""
     return latest(condition.since for condition in unit.owner.conditions)
 
@@ -212,7 +212,7 @@ def _advice(unit: Unit, leaving: list[Pod]) -> tuple[AdvisedStep | str, ...]:
     )
 
 
-def _time(pod: Pod) -> str:
+def _deletion_time(pod: Pod) -> str:
     return pod.meta.deleting_since.isoformat() if pod.meta.deleting_since is not None else ""
 
 
@@ -257,7 +257,7 @@ class VolcanoJob(OwnerKind):
         phase = state.phase or ""
         roles, faults = _roles(spec.tasks or [])
         retries = max(0, status.retry_count or 0)
-        most = _MOST_RETRIES if spec.max_retry is None else spec.max_retry
+        most = _DEFAULT_MAX_RETRIES if spec.max_retry is None else spec.max_retry
         is_restarting = phase == _RESTARTING
         changed_at = read_time(state.last_transition_time)
         annotations = wire.metadata.annotations

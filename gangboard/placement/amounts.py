@@ -12,7 +12,7 @@ from gangboard.domain.resource_units import base_units, decimal_text, units
 from gangboard.domain.resources import is_gpu, unit_word
 from gangboard.domain.text import count
 
-__all__ = ["base_units", "free", "pod_amounts", "taken", "units", "wanted"]
+__all__ = ["base_units", "free_amount", "pod_amounts", "requested_amounts", "units", "used_amount"]
 
 
 def pod_amounts(requests: Mapping[str, Decimal]) -> dict[str, int]:
@@ -20,29 +20,29 @@ def pod_amounts(requests: Mapping[str, Decimal]) -> dict[str, int]:
     return {resource: units(resource, amount) for resource, amount in requests.items()}
 
 
-def wanted(shape: Shape) -> dict[str, int]:
+def requested_amounts(shape: Shape) -> dict[str, int]:
     """Return the amounts that the scheduler compares for one such pod: `pods`, and requests above 0.
 
     The scheduler ignores a request of zero, even on an overfull node (fitsRequest in
     pkg/scheduler/framework/plugins/noderesources/fit.go). No pod can request `pods`. A shape with 0 `pods`
     ignores the limit, to see whether it is the cause.
     """
-    return dict(_wanted(tuple(shape.requests.items())))
+    return dict(_requested_amounts(tuple(shape.requests.items())))
 
 
 @bounded_cache(4096, 16 * MEBIBYTE)
-def _wanted(requests: tuple[tuple[str, Decimal], ...]) -> dict[str, int]:
+def _requested_amounts(requests: tuple[tuple[str, Decimal], ...]) -> dict[str, int]:
     requested = {PODS: 1, **pod_amounts(dict(requests))}
     return {resource: amount for resource, amount in requested.items() if amount > 0}
 
 
-def free(node: NodeInfo, resource: str, when: When) -> int:
+def free_amount(node: NodeInfo, resource: str, when: When) -> int:
     """Return the free amount of a resource in scheduler units, below zero on an overfull node."""
     load = node.now if when is When.CURRENT else node.pinned
-    return node.allocatable.get(resource, 0) - taken(load, resource)
+    return node.allocatable.get(resource, 0) - used_amount(load, resource)
 
 
-def taken(load: Requested, resource: str) -> int:
+def used_amount(load: Requested, resource: str) -> int:
     """Return how much of a resource a load takes, in scheduler units; of `pods` its number."""
     return load.pods if resource == PODS else load.amounts.get(resource, 0)
 
@@ -52,14 +52,14 @@ def taken(load: Requested, resource: str) -> int:
 _BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi")
 
 
-def amount_of(
+def format_amount(
     resource: str, amount: int, *, exact: bool = False, up: bool = False, named: bool = False
 ) -> str:
     """Return scheduler units as `4 GPUs`, `1.5 CPUs`, `500m CPU`, `32Gi of memory`, `2 rdma/ib`.
 
     `exact` and `up` are those of `bare`. With `named` GPUs are called by their resource: `4 nvidia.com/gpu`.
     """
-    text = bare(resource, amount, exact=exact, up=up)
+    text = format_quantity(resource, amount, exact=exact, up=up)
     if resource == PODS:
         return count(amount, "pod")
     if resource == "cpu":
@@ -72,10 +72,10 @@ def amount_of(
 def format_amounts(amounts: Mapping[str, int], *, up: bool = False) -> list[str]:
     """Return several amounts by the name of their resource. With GPUs of two vendors it names the resources."""
     named = sum(map(is_gpu, amounts)) > 1
-    return [amount_of(name, amounts[name], up=up, named=named) for name in sorted(amounts)]
+    return [format_amount(name, amounts[name], up=up, named=named) for name in sorted(amounts)]
 
 
-def bare(resource: str, amount: int, *, exact: bool = False, up: bool = False) -> str:
+def format_quantity(resource: str, amount: int, *, exact: bool = False, up: bool = False) -> str:
     """Return the same without the name of the resource.
 
     Bytes are cut to a tenth of their unit, with `up` rounded up to one where they must be enough,
@@ -85,7 +85,7 @@ def bare(resource: str, amount: int, *, exact: bool = False, up: bool = False) -
         if 0 < amount < 1000:
             return f"{amount}m"
         return decimal_text(base_units(resource, amount))
-    return _bytes(amount, exact, up) if is_bytes(resource) else str(amount)
+    return _format_bytes(amount, exact, up) if is_bytes(resource) else str(amount)
 
 
 def is_bytes(resource: str) -> bool:
@@ -93,7 +93,7 @@ def is_bytes(resource: str) -> bool:
     return resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
 
 
-def _bytes(amount: int, exact: bool, up: bool) -> str:
+def _format_bytes(amount: int, exact: bool, up: bool) -> str:
     """Write bytes in the largest binary unit without a remainder, or to a tenth."""
     unit, number = "", amount
     for larger in _BINARY:

@@ -64,7 +64,9 @@ def fit_one_per_domain(
     snapshot: NodeSnapshot, members: OnePerDomain, when: When, target: int
 ) -> Fit:
     """Return whether at least `target` of the pods fit."""
-    return place(members, _places(snapshot, members.pod_set.shape, members.key, when), target)
+    return place_one_per_domain(
+        members, _candidates(snapshot, members.pod_set.shape, members.key, when), target
+    )
 
 
 def max_one_per_domain(snapshot: NodeSnapshot, shape: Shape, when: When) -> int | None:
@@ -72,20 +74,22 @@ def max_one_per_domain(snapshot: NodeSnapshot, shape: Shape, when: When) -> int 
     keys = one_per_domain_keys(shape)
     if len(keys) != 1:
         return None
-    return sum(number for _, number in _one_each(_places(snapshot, shape, keys[0], when)))
+    return sum(
+        number for _, number in _one_node_per_value(_candidates(snapshot, shape, keys[0], when))
+    )
 
 
 def values_with_free_capacity(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> int:
     """Return how many values of a label have a node that takes a pod of the shape."""
-    places = _places(snapshot, shape, key, when)
+    places = _candidates(snapshot, shape, key, when)
     return len({value for value, _, _ in places if value is not None})
 
 
-Place = tuple[str | None, str, int]
+Candidate = tuple[str | None, str, int]
 """Value of the label, None where the node does not have it; node; how many pods it takes alone."""
 
 
-def _places(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> Iterator[Place]:
+def _candidates(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> Iterator[Candidate]:
     max_pods = feasible_nodes_of(snapshot, shape).max_pods(when)
     for row in np.flatnonzero(max_pods > 0).tolist():
         node = snapshot[row]
@@ -95,7 +99,7 @@ def _places(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> Itera
 # The placement
 
 
-def _one_each(places: Iterable[Place]) -> list[tuple[str, int]]:
+def _one_node_per_value(places: Iterable[Candidate]) -> list[tuple[str, int]]:
     """Return the node of each value that takes the fewest, and all nodes without the label."""
     best: dict[str, tuple[int, str]] = {}
     free: list[tuple[str, int]] = []
@@ -107,9 +111,9 @@ def _one_each(places: Iterable[Place]) -> list[tuple[str, int]]:
     return [*((name, 1) for _, name in best.values()), *free]
 
 
-def place(members: OnePerDomain, places: Iterable[Place], target: int) -> Fit:
+def place_one_per_domain(members: OnePerDomain, places: Iterable[Candidate], target: int) -> Fit:
     """Return whether at least `target` of the pods fit in these places, and where."""
-    chosen = _one_each(places)
+    chosen = _one_node_per_value(places)
     if sum(number for _, number in chosen) < target:
         return Fit(FitAnswer.NO)
     remaining = members.pod_set.count

@@ -15,9 +15,9 @@ from gangboard.domain.placement_result import (
     PlacementCause,
     When,
 )
-from gangboard.placement.amounts import wanted
+from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.gang_fit import fits
+from gangboard.placement.gang_fit import check_fit
 from gangboard.placement.joint_topology_spread import multiply_constrained_pods
 from gangboard.placement.node_snapshot import NodeSnapshot, as_snapshot
 from gangboard.placement.packing_search import BUDGET
@@ -72,7 +72,7 @@ class _Assessor:
 
     def _fit(self, when: When) -> Fit:
         request = self.request
-        return fits(request, self.snapshot, when, request.needed, steps=self.steps)
+        return check_fit(request, self.snapshot, when, request.needed, steps=self.steps)
 
     def _cause(self, now: Fit, empty: Fit) -> _Cause:
         """Return why the needed members do not fit, with the resource or constraint that decides."""
@@ -103,7 +103,7 @@ class _Assessor:
 
     def _constrained(self, when: When) -> _Cause | None:
         """Leave out each constraint, then all of them: does it fit at the same moment then?"""
-        present = _present(self.request)
+        present = _present_constraints(self.request)
         if not present:
             return None
         trials: list[tuple[Constraint, ...]] = [(constraint,) for constraint in present]
@@ -125,7 +125,7 @@ class _Assessor:
 
     def _without(self, when: When, constraints: Sequence[Constraint], resource: str = "") -> Fit:
         request = relaxed(self.request, constraints, resource)
-        return fits(request, self.snapshot, when, request.needed, steps=self.steps)
+        return check_fit(request, self.snapshot, when, request.needed, steps=self.steps)
 
     def _by_room(self, when: When) -> _Cause:
         lacking = self._lacking(when)
@@ -159,7 +159,9 @@ class _Assessor:
 
     def _single(self, when: When) -> str:
         """Return the only resource without which it would fit. Empty: there are none or several."""
-        requested = {name for pod_set in self.request.pod_sets for name in wanted(pod_set.shape)}
+        requested = {
+            name for pod_set in self.request.pod_sets for name in requested_amounts(pod_set.shape)
+        }
         names = [
             name
             for name in sorted(requested)
@@ -168,7 +170,7 @@ class _Assessor:
         return names[0] if len(names) == 1 else ""
 
 
-def _present(request: PlacementRequest) -> tuple[Constraint, ...]:
+def _present_constraints(request: PlacementRequest) -> tuple[Constraint, ...]:
     shapes = [pod_set.shape for pod_set in request.pod_sets if pod_set.count]
     is_present = {
         Constraint.TOPOLOGY: bool(request.topology_keys),

@@ -16,31 +16,31 @@ import numpy as np
 
 from gangboard.domain.capacity import PodSet
 from gangboard.domain.placement_result import Fit, FitAnswer, When
-from gangboard.placement.amounts import wanted
+from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_columns import SAFE, BoolColumn, IntColumn, total
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.packing_search import (
-    TOO_MANY_WAYS,
+    TOO_MANY_COMBINATIONS,
     Budget,
     BudgetSpentError,
     SearchClass,
     Vector,
     conflicting_pairs,
-    largest,
-    least,
-    walk,
-    walk_two,
+    search_nodes,
+    search_two_shapes,
+    smallest_sum,
+    without_dominated,
 )
 
-_WAY, _CHEAP = 16, 64
+_COMBINATION_COST, _NODES_PER_STEP = 16, 64
 """Cost of one combination in steps of the search, and number of its nodes for one step."""
 Placed = dict[int, list[int]]
 """Place of a node → how many pods of each shape."""
 
 
 @dataclass(slots=True)
-class FillTable:
+class PackingTable:
     """Members that are left, and nodes that can still take some of them."""
 
     counts: list[int]
@@ -62,7 +62,7 @@ class FillTable:
         self.room = [column[mask] for column in self.room]
 
 
-def fill(
+def pack(
     snapshot: NodeSnapshot,
     pod_sets: Sequence[PodSet],
     when: When,
@@ -74,9 +74,9 @@ def fill(
     names = [pod_set.shape.name for pod_set in pod_sets]
     start = budget.spent
     try:
-        placed = _fill(_table(snapshot, pod_sets, when, mask), target, budget)
+        placed = _pack(_table(snapshot, pod_sets, when, mask), target, budget)
     except BudgetSpentError:
-        return Fit(FitAnswer.CANNOT_TELL, why=TOO_MANY_WAYS, steps=budget.spent - start)
+        return Fit(FitAnswer.CANNOT_TELL, why=TOO_MANY_COMBINATIONS, steps=budget.spent - start)
     if placed is None:
         return Fit(FitAnswer.NO, steps=budget.spent - start)
     remaining = [pod_set.count for pod_set in pod_sets]
@@ -95,8 +95,8 @@ def fill(
 
 def _table(
     snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], when: When, mask: BoolColumn | None
-) -> FillTable:
-    requested = [wanted(pod_set.shape) for pod_set in pod_sets]
+) -> PackingTable:
+    requested = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
     resources = sorted({resource for amounts in requested for resource in amounts})
     requests = [[amounts.get(resource, 0) for resource in resources] for amounts in requested]
     counts = [pod_set.count for pod_set in pod_sets]
@@ -118,33 +118,33 @@ def _table(
             free = free.astype(object)
         room.append(np.clip(free, 0, most))
     pairs = conflicting_pairs([pod_set.shape for pod_set in pod_sets])
-    return FillTable(counts, requests, pairs, places, max_pods[:, places], room)
+    return PackingTable(counts, requests, pairs, places, max_pods[:, places], room)
 
 
-def _fill(table: FillTable, target: int, budget: Budget) -> Placed | None:
+def _pack(table: PackingTable, target: int, budget: Budget) -> Placed | None:
     if target <= 0:
         return {}
     if not _may_fit(table, target):
         return None
-    placed = _quick(table, target)
+    placed = _place_greedily(table, target)
     if placed is not None:
         return placed
     if len(table.counts) == 1:
         return None
     size = sum(table.counts)
-    _settle(table)
+    _fill_easy_nodes(table)
     target -= size - sum(table.counts)
     if target <= 0:
         return table.placed
     if not _may_fit(table, target):
         return None
-    classes = list(_classes(table, budget))
+    classes = list(_search_classes(table, budget))
     counts = tuple(table.counts)
     remaining = [shape for shape, count in enumerate(counts) if count]
     if len(remaining) == 2:
-        chain = walk_two((remaining[0], remaining[1]), counts, classes, target, budget)
+        chain = search_two_shapes((remaining[0], remaining[1]), counts, classes, target, budget)
     else:
-        chain = walk(counts, classes, target, budget)
+        chain = search_nodes(counts, classes, target, budget)
     if chain is None:
         return None
     for index, config in chain:
@@ -154,13 +154,14 @@ def _fill(table: FillTable, target: int, budget: Budget) -> Placed | None:
     return table.placed
 
 
-def _may_fit(table: FillTable, target: int) -> bool:
+def _may_fit(table: PackingTable, target: int) -> bool:
     """Look for a proof of NO: by what each shape could place alone, and by totals per resource."""
     sums = table.max_pods.sum(axis=1).tolist()
     if sum(map(min, table.counts, sums)) < target:
         return False
     return all(
-        least([request[index] for request in table.requests], table.counts, target) <= total(column)
+        smallest_sum([request[index] for request in table.requests], table.counts, target)
+        <= total(column)
         for index, column in enumerate(table.room)
     )
 
@@ -168,7 +169,7 @@ def _may_fit(table: FillTable, target: int) -> bool:
 # One quick placement
 
 
-def _quick(table: FillTable, target: int) -> Placed | None:
+def _place_greedily(table: PackingTable, target: int) -> Placed | None:
     """Fill nodes one after the other, the pickiest shape and the least useful nodes first."""
     max_pods = table.max_pods
     order = np.lexsort((max_pods.sum(axis=0), np.count_nonzero(max_pods, axis=0)))
@@ -178,7 +179,7 @@ def _quick(table: FillTable, target: int) -> Placed | None:
     for shape in sorted(range(len(table.counts)), key=lambda index: (supply[index], index)):
         room = max_pods[shape].copy()
         for index, taken in placed.items():
-            room[index] = _room_beside(table, shape, index, taken)
+            room[index] = _remaining_pods(table, shape, index, taken)
         line = room[order]
         sums = np.cumsum(line)
         remaining = table.counts[shape]
@@ -193,7 +194,7 @@ def _quick(table: FillTable, target: int) -> Placed | None:
     return {int(table.places[index]): taken for index, taken in placed.items()}
 
 
-def _room_beside(table: FillTable, shape: int, index: int, taken: Sequence[int]) -> int:
+def _remaining_pods(table: PackingTable, shape: int, index: int, taken: Sequence[int]) -> int:
     """Return how many pods of a shape go on a node beside the pods already placed there."""
     if any(shape in pair and taken[pair[0] + pair[1] - shape] for pair in table.conflicts):
         return 0
@@ -211,13 +212,13 @@ def _room_beside(table: FillTable, shape: int, index: int, taken: Sequence[int])
 # Nodes where nobody is in the way of anybody
 
 
-def _settle(table: FillTable) -> None:
+def _fill_easy_nodes(table: PackingTable) -> None:
     """Fill the easy nodes, and drop shapes that are placed.
 
     Placing fewer pods on an easy node never helps elsewhere. With fewer pods left, more nodes become easy.
     """
     while len(table.places):
-        easy = _easy(table)
+        easy = _easy_nodes(table)
         if not easy.any():
             return
         for index, config in zip(
@@ -231,7 +232,7 @@ def _settle(table: FillTable) -> None:
         table.only(np.any(table.max_pods, axis=0, keepdims=True)[0])
 
 
-def _easy(table: FillTable) -> BoolColumn:
+def _easy_nodes(table: PackingTable) -> BoolColumn:
     """Return the nodes on which the max_pods of all shapes fit together."""
     easy = np.ones(len(table.places), dtype=np.bool_)
     for resource, column in enumerate(table.room):
@@ -248,7 +249,7 @@ def _easy(table: FillTable) -> BoolColumn:
 # Nodes where somebody is
 
 
-def _classes(table: FillTable, budget: Budget) -> Iterator[SearchClass]:
+def _search_classes(table: PackingTable, budget: Budget) -> Iterator[SearchClass]:
     """Yield the nodes on which the same combinations fit, with the largest of these.
 
     For every combination of all shapes but one, the most that fits of that one is worked out for
@@ -258,10 +259,11 @@ def _classes(table: FillTable, budget: Budget) -> Iterator[SearchClass]:
     last = max(range(len(tops)), key=lambda index: (tops[index], -index))
     other_shapes = [index for index in range(len(tops)) if index != last]
     ways = prod(tops[index] + 1 for index in other_shapes)
-    budget.spend(ways * (_WAY + len(table.places) // _CHEAP))
+    budget.spend(ways * (_COMBINATION_COST + len(table.places) // _NODES_PER_STEP))
     combinations = list(product(*(range(tops[index] + 1) for index in other_shapes)))
     most = np.stack(
-        [_most(table, last, other_shapes, combination) for combination in combinations], axis=1
+        [_max_beside(table, last, other_shapes, combination) for combination in combinations],
+        axis=1,
     )
     alike: dict[bytes, list[int]] = {}
     for index, row in enumerate(most):
@@ -269,18 +271,18 @@ def _classes(table: FillTable, budget: Budget) -> Iterator[SearchClass]:
     size = sum(table.counts)
     for nodes in alike.values():
         configs = [
-            _config(other_shapes, last, combination, count)
+            _combination_vector(other_shapes, last, combination, count)
             for combination, count in zip(combinations, most[nodes[0]].tolist(), strict=True)
             if count >= 0
         ]
         max_pods = tuple(table.max_pods[:, nodes[0]].tolist())
         # Nodes of a class beyond the number of members are never needed.
         yield SearchClass(
-            max_pods, largest(configs, budget), tuple(table.places[nodes[:size]].tolist())
+            max_pods, without_dominated(configs, budget), tuple(table.places[nodes[:size]].tolist())
         )
 
 
-def _config(
+def _combination_vector(
     other_shapes: Sequence[int], last: int, combination: Sequence[int], count: int
 ) -> Vector:
     config = [0] * (len(other_shapes) + 1)
@@ -290,8 +292,8 @@ def _config(
     return tuple(config)
 
 
-def _most(
-    table: FillTable, last: int, other_shapes: Sequence[int], combination: Sequence[int]
+def _max_beside(
+    table: PackingTable, last: int, other_shapes: Sequence[int], combination: Sequence[int]
 ) -> IntColumn:
     """Return how many pods of the last shape fit beside so many of the others; -1: not even these."""
     counts = dict(zip(other_shapes, combination, strict=True))

@@ -8,10 +8,10 @@ from dataclasses import replace
 from gangboard.domain.capacity import NodeInfo, PlacementRequest, Requested, RunningGang
 from gangboard.domain.placement_result import FitAnswer, When
 from gangboard.facts.unit import Unit
-from gangboard.placement.gang_fit import fits
-from gangboard.placement.gang_nodes import added, without
+from gangboard.placement.gang_fit import check_fit
+from gangboard.placement.gang_nodes import add_requested, without_requested
 
-_RIVALS = 10
+_MAX_RIVALS = 10
 """Half-placed gangs that are tried, those that hold most of the gang's nodes first."""
 
 
@@ -55,36 +55,38 @@ def _rivals(
         ((number, gang) for number, gang in counted if number),
         key=lambda pair: (-pair[0], pair[1].ref.namespace, pair[1].ref.name),
     )
-    return [gang for _, gang in ranked[:_RIVALS]]
+    return [gang for _, gang in ranked[:_MAX_RIVALS]]
 
 
 def _is_deadlock(
     nodes: Sequence[NodeInfo], request: PlacementRequest, own: RunningGang, rival: RunningGang
 ) -> bool:
     theirs = PlacementRequest(rival.waits)
-    only_both = [_with_only(node, (own, rival)) for node in nodes]
+    only_both = [_node_with_only(node, (own, rival)) for node in nodes]
     return (
         _answer(theirs, nodes) is FitAnswer.NO
-        and _answer(request, _without(nodes, rival.kept)) is FitAnswer.YES
-        and _answer(theirs, _without(nodes, own.kept)) is FitAnswer.YES
+        and _answer(request, _nodes_without(nodes, rival.kept)) is FitAnswer.YES
+        and _answer(theirs, _nodes_without(nodes, own.kept)) is FitAnswer.YES
         and _answer(request, only_both) is FitAnswer.NO
         and _answer(theirs, only_both) is FitAnswer.NO
     )
 
 
 def _answer(request: PlacementRequest, nodes: Sequence[NodeInfo]) -> FitAnswer:
-    return fits(request, nodes, When.CURRENT, request.needed).answer
+    return check_fit(request, nodes, When.CURRENT, request.needed).answer
 
 
-def _without(nodes: Sequence[NodeInfo], loads: Mapping[str, Requested]) -> list[NodeInfo]:
+def _nodes_without(nodes: Sequence[NodeInfo], loads: Mapping[str, Requested]) -> list[NodeInfo]:
     """Return the nodes as if these loads were gone."""
-    return [without(node, loads[node.name]) if node.name in loads else node for node in nodes]
+    return [
+        without_requested(node, loads[node.name]) if node.name in loads else node for node in nodes
+    ]
 
 
-def _with_only(node: NodeInfo, gangs: Iterable[RunningGang]) -> NodeInfo:
+def _node_with_only(node: NodeInfo, gangs: Iterable[RunningGang]) -> NodeInfo:
     """Return the node with the pods that stay and those of these gangs."""
     load = node.pinned
     for gang in gangs:
         if node.name in gang.kept:
-            load = added(load, gang.kept[node.name])
+            load = add_requested(load, gang.kept[node.name])
     return replace(node, now=load)

@@ -11,7 +11,7 @@ import numpy as np
 
 from gangboard.domain.capacity import Shape
 from gangboard.domain.placement_result import Constraint, Eligibility, Excluded, Filter, When
-from gangboard.placement.amounts import wanted
+from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.matching import has_host_anti_affinity, one_per_domain_keys
 from gangboard.placement.node_columns import SAFE, BoolColumn, IntColumn, total
 from gangboard.placement.node_filters import NodeFilters, has_label
@@ -21,7 +21,7 @@ EXAMPLES = 3
 """Names of nodes that an answer gives as examples."""
 UNLIMITED = 2**40
 """Pods that fit on a node if no request limits them: more than a cluster can have."""
-MOST_KEPT = 600
+MAX_CACHED = 600
 """Shapes whose feasible nodes are kept: with 5,000 nodes each takes about a tenth of a megabyte."""
 Saturated = tuple[tuple[str, int, tuple[str, ...]], ...]
 Summary = tuple[int, int, int, Saturated]
@@ -41,7 +41,7 @@ class FeasibleNodes:
     def __init__(self, snapshot: NodeSnapshot, shape: Shape) -> None:
         self._snapshot = snapshot
         self._shape = shape
-        self._asked = wanted(shape)
+        self._asked = requested_amounts(shape)
         self._node_filters = NodeFilters(snapshot, shape)
         self._max_pods: dict[When, IntColumn] = {}
         self._sums: dict[When, int] = {}
@@ -200,7 +200,7 @@ class FeasibleNodes:
 def feasible_nodes_of(snapshot: NodeSnapshot, shape: Shape) -> FeasibleNodes:
     """Return the feasible nodes of a shape, worked out once for all shapes that ask the same."""
     requirements = (
-        tuple(wanted(shape).items()),
+        tuple(requested_amounts(shape).items()),
         tuple(sorted(shape.node_selector.items())),
         shape.affinity,
         shape.tolerations,
@@ -212,7 +212,7 @@ def feasible_nodes_of(snapshot: NodeSnapshot, shape: Shape) -> FeasibleNodes:
     cached: dict[Hashable, FeasibleNodes] = snapshot.cache.setdefault("feasible nodes", {})
     feasible = cached.get(requirements)
     if feasible is None:
-        while len(cached) >= MOST_KEPT:
+        while len(cached) >= MAX_CACHED:
             cached.pop(next(iter(cached)))
         feasible = cached[requirements] = FeasibleNodes(snapshot, shape)
     return feasible

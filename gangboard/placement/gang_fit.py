@@ -18,7 +18,7 @@ from gangboard.placement.node_snapshot import NodeSnapshot, as_snapshot
 from gangboard.placement.packing_search import BUDGET, Budget
 from gangboard.placement.topology_domains import (
     first_unreadable,
-    fit_in_some_domain,
+    fit_in_any_domain,
     hostname_label_is_shared,
 )
 from gangboard.placement.topology_spread import fit_spread, spread_of
@@ -27,7 +27,7 @@ SHARED_HOST_NAMES = f"nodes do not each have their own label {HOSTNAME}"
 """Why the answer is CANNOT_TELL for pods that must be on different hosts."""
 
 
-def fits(
+def check_fit(
     request: PlacementRequest,
     nodes: Sequence[NodeInfo],
     when: When,
@@ -41,32 +41,32 @@ def fits(
     true for members with unsupported requirements (`Shape.unsupported`), which only exclude more nodes.
     CANNOT_TELL says why. A `NodeSnapshot` as `nodes` reuses its columns.
     """
-    known = decided(request, target)
+    known = decide_by_request(request, target)
     if known is not None:
         return known
     fit = _fit(request, as_snapshot(nodes), when, target, Budget(steps))
-    return only_if_supported(request, fit) if fit.answer is FitAnswer.YES else fit
+    return require_support(request, fit) if fit.answer is FitAnswer.YES else fit
 
 
-def decided(request: PlacementRequest, target: int) -> Fit | None:
+def decide_by_request(request: PlacementRequest, target: int) -> Fit | None:
     """Return the answer if the request alone decides it, else None."""
     if target <= 0:
         return Fit(FitAnswer.YES)
     if target > request.size:
         return Fit(FitAnswer.NO)
-    names = _not_understood(request)
+    names = _undecidable_requirements(request)
     if names:
         return Fit(FitAnswer.CANNOT_TELL, why=f"not understood: {', '.join(names)}")
     return None
 
 
-def _not_understood(request: PlacementRequest) -> list[str]:
+def _undecidable_requirements(request: PlacementRequest) -> list[str]:
     """Return the requirements that make every answer unsafe."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
     return sorted({name for pod_set in pod_sets for name in undecidable(pod_set.shape)})
 
 
-def only_if_supported(request: PlacementRequest, fit: Fit) -> Fit:
+def require_support(request: PlacementRequest, fit: Fit) -> Fit:
     """Return CANNOT_TELL instead of YES if members ask for something that is not worked out."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
     unsupported = {name for pod_set in pod_sets for name in pod_set.shape.unsupported}
@@ -103,4 +103,4 @@ def _fit_by_constraint(
     exclusive = one_per_domain_of(request)
     if exclusive is not None:
         return fit_one_per_domain(snapshot, exclusive, when, target)
-    return fit_in_some_domain(snapshot, request, when, target, budget)
+    return fit_in_any_domain(snapshot, request, when, target, budget)

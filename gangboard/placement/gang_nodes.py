@@ -12,9 +12,9 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import HostPort, PodTerm, PodTerms
 from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import pod_amounts
-from gangboard.placement.members import members_with_node, waiting
+from gangboard.placement.members import members_with_node, waiting_members
 from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of
-from gangboard.placement.term_matching import Matcher, matcher
+from gangboard.placement.term_matching import TermMatcher, term_matcher
 
 Key = TypeVar("Key")
 
@@ -26,17 +26,17 @@ def nodes_for(unit: Unit) -> NodeSnapshot:
     Ports that members on such a node hold there stay.
     """
     snapshot = snapshot_of(unit.gang.cluster.room)
-    nominated = _by_node((pod, pod.nominated_node) for pod in waiting(unit))
+    nominated = _by_node((pod, pod.nominated_node) for pod in waiting_members(unit))
     if not nominated:
         return snapshot
     members = members_with_node(unit)
-    matched = matcher(unit.gang.cluster.room, waiting(unit))
+    matched = term_matcher(unit.gang.cluster.room, waiting_members(unit))
     changed: dict[str, NodeInfo] = {}
     for name, pods in nominated.items():
         row = snapshot.row(name)
         if row is not None:
             beside = {port for pod in members if pod.node == name for port in pod.needs.host_ports}
-            remaining = removed(
+            remaining = subtract_requested(
                 snapshot[row].now, requested_by_pods(pods, matched), kept_ports=beside
             )
             changed[name] = replace(snapshot[row], now=remaining)
@@ -58,12 +58,12 @@ def nodes_to_free(unit: Unit) -> NodeSnapshot:
     )
     if not placed:
         return snapshot
-    matched = matcher(unit.gang.cluster.room, waiting(unit))
+    matched = term_matcher(unit.gang.cluster.room, waiting_members(unit))
     changed: dict[str, NodeInfo] = {}
     for name, pods in placed.items():
         row = snapshot.row(name)
         if row is not None:
-            pinned = added(snapshot[row].pinned, requested_by_pods(pods, matched))
+            pinned = add_requested(snapshot[row].pinned, requested_by_pods(pods, matched))
             changed[name] = replace(snapshot[row], pinned=pinned)
     return snapshot.changed(changed)
 
@@ -80,7 +80,7 @@ def _by_node(pods: Iterable[tuple[Pod, str]]) -> dict[str, list[Pod]]:
 # Sums
 
 
-def requested_by_pods(pods: Collection[Pod], matched: Matcher) -> Requested:
+def requested_by_pods(pods: Collection[Pod], matched: TermMatcher) -> Requested:
     """Return what pods take together. `matched` returns the terms that a pod matches."""
     amounts: Counter[str] = Counter()
     for pod in pods:
@@ -94,7 +94,7 @@ def requested_by_pods(pods: Collection[Pod], matched: Matcher) -> Requested:
     )
 
 
-def added(load: Requested, other: Requested) -> Requested:
+def add_requested(load: Requested, other: Requested) -> Requested:
     """Return the sum of two loads."""
     return Requested(
         _sums(load.amounts, other.amounts),
@@ -109,23 +109,25 @@ def _sums(first: Mapping[Key, int], second: Mapping[Key, int]) -> dict[Key, int]
     return {key: first.get(key, 0) + second.get(key, 0) for key in (*first, *second)}
 
 
-def removed(load: Requested, gone: Requested, kept_ports: Collection[HostPort] = ()) -> Requested:
+def subtract_requested(
+    load: Requested, gone: Requested, kept_ports: Collection[HostPort] = ()
+) -> Requested:
     """Return a load without another one. Pods that stay also hold `kept_ports`."""
     return Requested(
         {name: max(0, amount - gone.amounts.get(name, 0)) for name, amount in load.amounts.items()},
         max(0, load.pods - gone.pods),
         load.host_ports - gone.host_ports.difference(kept_ports),
-        _fewer(load.anti_affinity, gone.anti_affinity),
-        _fewer(load.matched_terms, gone.matched_terms),
+        _subtract_terms(load.anti_affinity, gone.anti_affinity),
+        _subtract_terms(load.matched_terms, gone.matched_terms),
     )
 
 
-def _fewer(terms: PodTerms, gone: PodTerms) -> dict[PodTerm, int]:
+def _subtract_terms(terms: PodTerms, gone: PodTerms) -> dict[PodTerm, int]:
     """Return the terms that are left. `gone` may have terms that the load does not know."""
     remaining = {term: number - gone.get(term, 0) for term, number in terms.items()}
     return {term: number for term, number in remaining.items() if number > 0}
 
 
-def without(node: NodeInfo, gone: Requested) -> NodeInfo:
+def without_requested(node: NodeInfo, gone: Requested) -> NodeInfo:
     """Return a node without a load. Ports that pods which stay also hold are kept."""
-    return replace(node, now=removed(node.now, gone, node.pinned.host_ports))
+    return replace(node, now=subtract_requested(node.now, gone, node.pinned.host_ports))

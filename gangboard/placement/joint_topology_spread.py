@@ -26,7 +26,7 @@ from gangboard.placement.node_columns import BoolColumn, IntColumn
 from gangboard.placement.node_filters import NodeFilters
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.topology_domains import domains_of
-from gangboard.placement.topology_spread import matching
+from gangboard.placement.topology_spread import matching_pods
 
 
 def multiply_constrained_pods(request: PlacementRequest) -> PodSet | None:
@@ -53,18 +53,18 @@ def max_pods_by_all(snapshot: NodeSnapshot, pod_set: PodSet, when: When) -> int:
         counted = labelled & filters.counted(spread)
         present = np.unique(all_codes[counted])
         counts = np.zeros(len(present), dtype=np.int64)
-        for row, number in matching(snapshot, spread.counted, when):
+        for row, number in matching_pods(snapshot, spread.counted, when):
             if counted[row]:
                 counts[np.searchsorted(present, all_codes[row])] += number
         rules.append(SpreadLimit(spread, counts))
         # A node that could host one is counted: both policies are filters of every pod, too.
         places.append(np.searchsorted(present, all_codes[hosts]))
-    return most_placed(
-        SpreadState(rules, places, room_for(max_pods[hosts], pod_set.count)), pod_set.count
+    return max_placed(
+        SpreadState(rules, places, capped_pods(max_pods[hosts], pod_set.count)), pod_set.count
     )
 
 
-def room_for(max_pods: IntColumn, count: int) -> IntColumn:
+def capped_pods(max_pods: IntColumn, count: int) -> IntColumn:
     """Return how many of so many pods each node takes."""
     room: IntColumn = np.minimum(max_pods, count).astype(np.int64)
     return room
@@ -102,7 +102,7 @@ class SpreadLimit:
 
 
 @dataclass(slots=True)
-class _Pairs:
+class _DomainPairs:
     """The room of nodes by their domains of two constraints."""
 
     mine: IntColumn
@@ -121,7 +121,7 @@ class SpreadState:
     """For each constraint the domains of the nodes that take a pod."""
     room: IntColumn
     """How many each of them takes."""
-    pairs: dict[tuple[int, int], _Pairs] = field(default_factory=dict)
+    pairs: dict[tuple[int, int], _DomainPairs] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Work out which domains share nodes."""
@@ -133,14 +133,14 @@ class SpreadState:
             if index != other
         }
 
-    def _pairs(self, index: int, other: int) -> _Pairs:
+    def _pairs(self, index: int, other: int) -> _DomainPairs:
         width = max(1, len(self.rules[other].there))
         pairs, pair_of_node = np.unique(
             self.places[index] * width + self.places[other], return_inverse=True
         )
         mine = pairs // width
-        room = _sums(pair_of_node, self.room, len(pairs))
-        return _Pairs(mine, pairs % width, room, np.bincount(mine)[mine] == 1)
+        room = _sum_by_domain(pair_of_node, self.room, len(pairs))
+        return _DomainPairs(mine, pairs % width, room, np.bincount(mine)[mine] == 1)
 
     def most(self) -> int:
         """Return how many pods may come in all, with the fewest as they are now."""
@@ -164,11 +164,11 @@ class SpreadState:
     def _reach(self, index: int) -> IntColumn:
         """Return how many pods the other constraints let come to each domain of one."""
         size = len(self.rules[index].there)
-        best = _sums(self.places[index], self.room, size)
+        best = _sum_by_domain(self.places[index], self.room, size)
         for other, rule in enumerate(self.rules):
             if other != index:
                 pairs = self.pairs[index, other]
-                allowed = _sums(pairs.mine, rule.most(pairs.theirs, pairs.room), size)
+                allowed = _sum_by_domain(pairs.mine, rule.most(pairs.theirs, pairs.room), size)
                 best = np.minimum(best, allowed)
         return best
 
@@ -180,20 +180,20 @@ class SpreadState:
                 continue
             pairs = self.pairs[index, other]
             mine, theirs = pairs.mine[pairs.inside], pairs.theirs[pairs.inside]
-            lacking = _sums(theirs, np.maximum(0, low - counts[mine]), len(rule.there))
+            lacking = _sum_by_domain(theirs, np.maximum(0, low - counts[mine]), len(rule.there))
             if bool((rule.most(np.arange(len(rule.there)), lacking) < lacking).any()):
                 return False
         return True
 
 
-def _sums(places: IntColumn, amounts: IntColumn, size: int) -> IntColumn:
+def _sum_by_domain(places: IntColumn, amounts: IntColumn, size: int) -> IntColumn:
     """Return the sum of the amounts at each place."""
     sums = np.zeros(size, dtype=np.int64)
     np.add.at(sums, places, amounts)
     return sums
 
 
-def most_placed(scene: SpreadState, count: int) -> int:
+def max_placed(scene: SpreadState, count: int) -> int:
     """Return how many of so many pods the constraints let in at most."""
     rising = [index for index, rule in enumerate(scene.rules) if rule.can_rise]
     # Each round is one pod more in each domain of some constraint at least, so there are few.

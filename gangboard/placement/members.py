@@ -12,19 +12,19 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import AFFINITY, ANTI_AFFINITY, SPREAD, Needs, PodTerm, Spread
 from gangboard.domain.text import count, listed
 from gangboard.facts.unit import Unit
-from gangboard.placement.devices import may_be_served
+from gangboard.placement.devices import driver_served_requests
 from gangboard.placement.matching import matches_pod
 from gangboard.placement.node_snapshot import snapshot_of
-from gangboard.placement.term_matching import NO_TERMS, matcher
+from gangboard.placement.term_matching import NO_TERMS, term_matcher
 
-OF_OTHERS = "anti-affinity of other pods"
+OTHER_ANTI_AFFINITY = "anti-affinity of other pods"
 """Name of the unsupported case that another pod's inexact term may keep a pod away."""
-_Kind = tuple[
+_PodSetKey = tuple[
     tuple[tuple[str, Decimal], ...], Needs, tuple[str, ...], frozenset[PodTerm], tuple[Spread, ...]
 ]
 
 
-def waiting(unit: Unit) -> tuple[Pod, ...]:
+def waiting_members(unit: Unit) -> tuple[Pod, ...]:
     """Return the members that want a node now: live, not on their way out, not gated, not bound.
 
     Pods of other gangs in the same group are among them: the scheduler places all of a group
@@ -38,17 +38,17 @@ def waiting(unit: Unit) -> tuple[Pod, ...]:
     return tuple([pod for pod in (*unit.unplaced, *others) if not pod.gates])
 
 
-def request_of(unit: Unit) -> PlacementRequest:
+def placement_request_of(unit: Unit) -> PlacementRequest:
     """Return the request of the waiting members.
 
     The quorum counts only members that still need a node. Without a quorum (pod by pod, a basic group), or if
     members with a node already are the quorum, the request is for all waiting members. The scheduler then
     places each by itself.
     """
-    pods = waiting(unit)
+    pods = waiting_members(unit)
     keys = unit.group.topology_keys if unit.group is not None else ()
     domain, unclear = _domain(unit, keys)
-    also = (*unclear, *_siblings(unit))
+    also = (*unclear, *_sibling_groups(unit))
     pod_sets = _pod_sets(unit, pods, also, is_free=not keys)
     return PlacementRequest(pod_sets, _quorum(unit), keys, domain, _jobs_text(unit, pods))
 
@@ -79,7 +79,7 @@ def _quorum(unit: Unit) -> int | None:
     return remaining if remaining > 0 else None
 
 
-def _siblings(unit: Unit) -> tuple[str, ...]:
+def _sibling_groups(unit: Unit) -> tuple[str, ...]:
     """Name the groups that are placed together with this one and are not counted here."""
     if unit.group is None or not unit.group.parent_name:
         return ()
@@ -111,7 +111,7 @@ def _domain(unit: Unit, keys: Sequence[str]) -> tuple[tuple[str, ...] | None, tu
 # Shapes
 
 
-_MOST_ROLES = 3
+_MAX_ROLES = 3
 """So many are named; of more it is the object that makes them."""
 
 
@@ -122,8 +122,8 @@ def _pod_sets(
 
     `is_free`: the group has no topology keys, so a topology spread of equal pods is worked out.
     """
-    kinds: dict[_Kind, list[Pod]] = {}
-    matched = matcher(unit.gang.cluster.room, pods)
+    kinds: dict[_PodSetKey, list[Pod]] = {}
+    matched = term_matcher(unit.gang.cluster.room, pods)
     for pod in pods:
         kind = (
             tuple(sorted(pod.requests.items())),
@@ -142,21 +142,21 @@ def _pod_sets(
         number = 2
         while name in pod_sets:
             name, number = f"{plain} ({number})", number + 1
-        unsupported = (*needs.unsupported, *map(unread_text, unread), *also)
-        is_open = any(_may_count_more(unit, spread, pods) for spread in spreads)
+        unsupported = (*needs.unsupported, *map(unreadable_request_text, unread), *also)
+        is_open = any(_counts_nominated_pods(unit, spread, pods) for spread in spreads)
         if len(kinds) > 1 or not is_free or is_open:
             spreads = ()
         pod_affinity = needs.pod_affinity
-        if pod_affinity is not None and _may_come(unit, pod_affinity):
+        if pod_affinity is not None and _may_place_affinity_pods(unit, pod_affinity):
             pod_affinity = None
         shape = shape_of(name, dict(requests), needs, unsupported, terms, spreads, pod_affinity)
-        served = may_be_served(unit, shape, members)
+        served = driver_served_requests(unit, shape, members)
         shape = replace(shape, undecidable=(*shape.undecidable, *served)) if served else shape
         pod_sets[name] = PodSet(shape, len(members))
     return tuple(pod_sets[name] for name in sorted(pod_sets))
 
 
-def _may_come(unit: Unit, pod_affinity: PodTerm) -> bool:
+def _may_place_affinity_pods(unit: Unit, pod_affinity: PodTerm) -> bool:
     """Whether pods of the gang without a node may still decide where others must be near them.
 
     If such pods have nodes already, members with the same affinity follow them.
@@ -186,7 +186,7 @@ def _spreads(pod: Pod) -> tuple[Spread, ...]:
     )
 
 
-def _may_count_more(unit: Unit, spread: Spread, pods: Sequence[Pod]) -> bool:
+def _counts_nominated_pods(unit: Unit, spread: Spread, pods: Sequence[Pod]) -> bool:
     """Whether pods of others that count are nominated to nodes.
 
     Until they are bound the scheduler counts them on the node that it looks at and on no other
@@ -201,7 +201,7 @@ def _may_count_more(unit: Unit, spread: Spread, pods: Sequence[Pod]) -> bool:
     return number > (len(own_pods) if spread.counts_itself else 0)
 
 
-def unread_text(resource: str) -> str:
+def unreadable_request_text(resource: str) -> str:
     """Return how a request is called in `Shape.unsupported` that could not be read."""
     return f"a request of {resource} that could not be read"
 
@@ -232,7 +232,7 @@ def shape_of(
         # Whom it keeps away by its own rule is not known; who keeps it away is.
         unsupported = (*unsupported, ANTI_AFFINITY)
     if not all(term.is_exact for term in matched_terms.difference(needs.anti_affinity)):
-        unsupported = (*unsupported, OF_OTHERS)
+        unsupported = (*unsupported, OTHER_ANTI_AFFINITY)
     return Shape(
         name,
         requests,
@@ -267,4 +267,4 @@ def _role_names(unit: Unit, pods: Sequence[Pod]) -> str:
     """Return the roles of pods that no Job makes; empty where they are many or not known."""
     known = unit.gang.roles_of_pods
     names = sorted({known.get(pod.meta.ref.uid, "") for pod in pods})
-    return listed(names) if all(names) and len(names) <= _MOST_ROLES else ""
+    return listed(names) if all(names) and len(names) <= _MAX_ROLES else ""

@@ -13,7 +13,7 @@ import numpy as np
 from gangboard.domain.capacity import Requested, Shape
 from gangboard.domain.placement_result import Filter, When
 from gangboard.domain.pod_constraints import CORDON, HostPort, Requirement, Spread, Taint
-from gangboard.placement.amounts import wanted
+from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.matching import (
     NAME_FIELD,
     NOT_READY,
@@ -34,7 +34,7 @@ class NodeFilters:
     def __init__(self, snapshot: NodeSnapshot, shape: Shape) -> None:
         self._snapshot = snapshot
         self._shape = shape
-        self._asked = wanted(shape)
+        self._asked = requested_amounts(shape)
         self._kept: dict[str, BoolColumn] = {}
 
     def eligible(self, keys: Sequence[str] = ()) -> BoolColumn:

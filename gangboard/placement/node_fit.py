@@ -12,13 +12,13 @@ from gangboard.domain.node import Node
 from gangboard.domain.placement_result import Filter, When
 from gangboard.domain.pod import Pod
 from gangboard.domain.resources import is_accelerator
-from gangboard.placement.amounts import free, wanted
+from gangboard.placement.amounts import free_amount, requested_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import undecidable
-from gangboard.placement.members import shape_of, unread_text
+from gangboard.placement.members import shape_of, unreadable_request_text
 from gangboard.placement.node_filters import NodeFilters
 from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of
-from gangboard.placement.term_matching import matcher
+from gangboard.placement.term_matching import term_matcher
 from gangboard.placement.unavailable_nodes import uncordoned
 from gangboard.placement.usage import Usage
 
@@ -69,11 +69,14 @@ class NodeFitCheck:
     def shapes(self, waiting: Iterable[Pod]) -> tuple[Shape, ...]:
         """Return what these pods ask for, those that ask the same once."""
         pods = tuple(waiting)
-        matched = matcher(self._room, pods)
+        matched = term_matcher(self._room, pods)
         shapes: dict[object, Shape] = {}
         for pod in pods:
             terms = matched(pod)
-            unsupported = (*pod.needs.unsupported, *map(unread_text, pod.unread_requests))
+            unsupported = (
+                *pod.needs.unsupported,
+                *map(unreadable_request_text, pod.unread_requests),
+            )
             key = (tuple(sorted(pod.requests.items())), pod.needs, unsupported, terms)
             if key not in shapes:
                 shapes[key] = shape_of("", pod.requests, pod.needs, unsupported, terms)
@@ -84,24 +87,24 @@ class NodeFitCheck:
         unclear = undecidable(shape)
         if unclear:
             return NodeFit(unclear=tuple(unclear))
-        node, requested = self.room, wanted(shape)
+        node, requested = self.room, requested_amounts(shape)
         filters = NodeFilters(snapshot_of(self._room), shape).filters(())
         reasons = [(why, detail) for why, detail, mask in filters if mask[0]]
         lasting = [reason for reason in reasons if reason[0] is not Filter.CORDON]
         if lasting:
             why, detail = lasting[0]
-            amount = free(node, detail, When.DRAINED) if detail in requested else 0
+            amount = free_amount(node, detail, When.DRAINED) if detail in requested else 0
             return NodeFit(filter=why, detail=detail, asked=requested.get(detail, 0), there=amount)
         pods, _, _, saturated = feasible_nodes_of(self._uncordoned, shape).summary()
         if not pods:
             ((limit, _, _),) = saturated
-            amount = free(node, limit, When.CURRENT) if limit in requested else 0
+            amount = free_amount(node, limit, When.CURRENT) if limit in requested else 0
             return NodeFit(limit=limit, asked=requested.get(limit, 0), there=amount)
         return NodeFit(pods=pods, cordoned=bool(reasons))
 
 
 @dataclass(frozen=True, slots=True)
-class Stranded:
+class StrandedAccelerators:
     """Accelerators that are free on a node and that no pod can use."""
 
     resource: str
@@ -112,7 +115,7 @@ class Stranded:
 
 def find_stranded_accelerators(
     remaining: Mapping[str, Decimal], shapes: Iterable[Mapping[str, Decimal]]
-) -> tuple[Stranded, ...]:
+) -> tuple[StrandedAccelerators, ...]:
     """Return the free accelerators of one node for which its cpu or memory leaves no pod.
 
     `remaining` are free amounts. `shapes` are the requests of one pod of each kind in the cluster. Both are in base
@@ -130,5 +133,5 @@ def find_stranded_accelerators(
         ]
         if able and all(lacking):
             most = Counter(name for names in lacking for name in names).most_common(1)
-            stranded.append(Stranded(resource, amount, most[0][0]))
+            stranded.append(StrandedAccelerators(resource, amount, most[0][0]))
     return tuple(stranded)

@@ -17,7 +17,7 @@ from gangboard.placement.amounts import pod_amounts
 Key = TypeVar("Key")
 
 
-class Taken(NamedTuple):
+class PodUsage(NamedTuple):
     """The usage of one pod on its node."""
 
     node: str
@@ -40,7 +40,7 @@ class Taken(NamedTuple):
 
 
 @dataclass(slots=True)
-class Sum:
+class RequestedSum:
     """A load that pods are added to and taken from; what two pods hold is held until both go."""
 
     amounts: dict[str, int] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Sum:
     anti_affinity: dict[PodTerm, int] = field(default_factory=dict)
     matched_terms: dict[PodTerm, int] = field(default_factory=dict)
 
-    def count(self, taken: Taken, sign: int) -> None:
+    def count(self, taken: PodUsage, sign: int) -> None:
         """Add a pod (1) or take it away (-1)."""
         self.pods += sign
         for resource, amount in taken.amounts.items():
@@ -59,7 +59,7 @@ class Sum:
         for term in taken.anti_affinity:
             _count(self.anti_affinity, term, sign)
 
-    def match(self, taken: Taken, terms: Iterable[PodTerm], sign: int) -> None:
+    def match(self, taken: PodUsage, terms: Iterable[PodTerm], sign: int) -> None:
         """Note that a pod matches these terms (1), or no longer (-1)."""
         for term in taken.counted(terms):
             _count(self.matched_terms, term, sign)
@@ -80,11 +80,11 @@ class NodePods:
     """The pods of one node, whether the node is known or not."""
 
     uids: set[str] = field(default_factory=set)
-    now: Sum = field(default_factory=Sum)
-    pinned: Sum = field(default_factory=Sum)
+    now: RequestedSum = field(default_factory=RequestedSum)
+    pinned: RequestedSum = field(default_factory=RequestedSum)
     unread: dict[str, int] = field(default_factory=dict)
 
-    def count(self, taken: Taken, sign: int) -> None:
+    def count(self, taken: PodUsage, sign: int) -> None:
         """Add a pod (1) or take it away (-1)."""
         self.now.count(taken, sign)
         if taken.stays:
@@ -92,7 +92,7 @@ class NodePods:
         for resource in taken.unread:
             _count(self.unread, resource, sign)
 
-    def match(self, taken: Taken, terms: Iterable[PodTerm], sign: int) -> None:
+    def match(self, taken: PodUsage, terms: Iterable[PodTerm], sign: int) -> None:
         """Note that a pod of it matches these terms (1), or no longer (-1)."""
         self.now.match(taken, terms, sign)
         if taken.stays:
@@ -108,7 +108,7 @@ def _count(into: dict[Key, int], key: Key, by: int) -> None:
         into.pop(key, None)
 
 
-def same_but_counts(taken: Taken, before: Taken) -> bool:
+def differs_only_in_counting(taken: PodUsage, before: PodUsage) -> bool:
     """Whether they differ at most in whether they count for topology spread."""
     return taken == before or taken == before._replace(bound=taken.bound, leaves=taken.leaves)
 
@@ -126,12 +126,12 @@ def terms_of(pod: Pod) -> tuple[PodTerm, ...]:
     return (*terms, *pod_affinity, *(spread.counted for spread in needs.spreads))
 
 
-def taken_of(pod: Pod) -> Taken | None:
+def pod_usage_of(pod: Pod) -> PodUsage | None:
     """Return the usage of a pod. None: it is finished or has no node."""
     node = pod.node or pod.nominated_node
     if not node or pod.is_finished:
         return None
-    return Taken(
+    return PodUsage(
         node=sys.intern(node),
         amounts=_amounts(tuple(pod.requests.items())),
         host_ports=pod.needs.host_ports,

@@ -26,7 +26,7 @@ from gangboard.placement.node_columns import (
     taints_of,
 )
 
-Thing = TypeVar("Thing")
+Entry = TypeVar("Thing")
 _KEY = "node snapshot"
 NAME = ""
 """Stands for the name of a node among the keys of labels."""
@@ -157,9 +157,9 @@ class NodeSnapshot(Sequence[NodeInfo]):
         """Return what only some nodes have."""
         if self._sparse is None:
             if self._base is None:
-                self._sparse = _sparse(enumerate(self.nodes))
+                self._sparse = _collect_sparse(enumerate(self.nodes))
             else:
-                self._sparse = _sparse_instead(self._base.sparse(), self._rows)
+                self._sparse = _patch_sparse(self._base.sparse(), self._rows)
         return self._sparse
 
 
@@ -201,7 +201,7 @@ def as_snapshot(nodes: Sequence[NodeInfo]) -> NodeSnapshot:
     return nodes if isinstance(nodes, NodeSnapshot) else NodeSnapshot(nodes)
 
 
-def _sparse(nodes: Iterable[tuple[int, NodeInfo]]) -> SparseNodeData:
+def _collect_sparse(nodes: Iterable[tuple[int, NodeInfo]]) -> SparseNodeData:
     ports_now, ports_pinned = {}, {}
     terms_now, terms_pinned = {}, {}
     unreadable = {}
@@ -224,10 +224,10 @@ def _sparse(nodes: Iterable[tuple[int, NodeInfo]]) -> SparseNodeData:
     )
 
 
-def _sparse_instead(base: SparseNodeData, rows: Mapping[int, NodeInfo]) -> SparseNodeData:
-    new = _sparse(rows.items())
+def _patch_sparse(base: SparseNodeData, rows: Mapping[int, NodeInfo]) -> SparseNodeData:
+    new = _collect_sparse(rows.items())
 
-    def merged(old: Mapping[int, Thing], new_rows: Mapping[int, Thing]) -> Mapping[int, Thing]:
+    def merged(old: Mapping[int, Entry], new_rows: Mapping[int, Entry]) -> Mapping[int, Entry]:
         return {**{row: entry for row, entry in old.items() if row not in rows}, **new_rows}
 
     return SparseNodeData(

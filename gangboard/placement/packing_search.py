@@ -64,7 +64,7 @@ class _Link:
 
 
 Reached = dict[Vector, _Link | None]
-TOO_MANY_WAYS = "too many ways to place different members together to try them all"
+TOO_MANY_COMBINATIONS = "too many ways to place different members together to try them all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class SearchClass:
     """By number."""
 
 
-def least(amounts: Sequence[int], counts: Sequence[int], target: int) -> int:
+def smallest_sum(amounts: Sequence[int], counts: Sequence[int], target: int) -> int:
     """Return the least that `target` of the pods ask for together, so many pods at each amount."""
     total = 0
     for amount, count in sorted(zip(amounts, counts, strict=True)):
@@ -89,7 +89,7 @@ def least(amounts: Sequence[int], counts: Sequence[int], target: int) -> int:
     return total
 
 
-def walk(
+def search_nodes(
     counts: Vector, classes: Sequence[SearchClass], target: int, budget: Budget
 ) -> list[tuple[int, Vector]] | None:
     """Return the pods of each node for `target` pods, or None if they do not fit; raise BudgetSpentError."""
@@ -140,10 +140,10 @@ def _step(
             if total not in after:
                 gained = tuple(new - old for new, old in zip(total, vector, strict=True))
                 after[total] = _Link(node, gained, link)
-    return {vector: after[vector] for vector in largest(after, budget)}
+    return {vector: after[vector] for vector in without_dominated(after, budget)}
 
 
-def largest(vectors: Iterable[Vector], budget: Budget) -> list[Vector]:
+def without_dominated(vectors: Iterable[Vector], budget: Budget) -> list[Vector]:
     """Leave out every vector that another one is at least equal to in all places."""
     largest_vectors: list[Vector] = []
     for vector in sorted(vectors, reverse=True):
@@ -176,7 +176,7 @@ def _chain(link: _Link | None) -> list[tuple[int, Vector]]:
 # What several nodes take is the best of all ways to share the first shape among them. Nodes that are
 # alike are combined by doubling.
 
-_WAY, _CHEAP = 2, 512
+_PASS_COST, _NUMBERS_PER_STEP = 2, 512
 """Cost of one pass over a column in steps of the search, and numbers of it for one step."""
 
 
@@ -190,7 +190,7 @@ class _Reach:
     parts: tuple[_Reach, _Reach] | None = None
 
 
-def walk_two(
+def search_two_shapes(
     pair: tuple[int, int],
     counts: Vector,
     classes: Sequence[SearchClass],
@@ -205,8 +205,8 @@ def walk_two(
     top = counts[first]
     reach: _Reach | None = None
     for search_class in classes:
-        of_class = _of_class(search_class, first, second, top, budget)
-        reach = of_class if reach is None else _joined(reach, of_class, top, budget)
+        of_class = _reach_of_class(search_class, first, second, top, budget)
+        reach = of_class if reach is None else _join(reach, of_class, top, budget)
     if reach is None:
         return None
     sums = np.arange(len(reach.most)) + np.minimum(reach.most, counts[second])
@@ -214,14 +214,14 @@ def walk_two(
     if int(sums[best]) < target:
         return None
     chain: list[tuple[int, Vector]] = []
-    for node, low, high in _shares(reach, best):
+    for node, low, high in _counts_by_node(reach, best):
         config = [0] * len(counts)
         config[first], config[second] = low, high
         chain.append((node, tuple(config)))
     return chain
 
 
-def _of_class(
+def _reach_of_class(
     search_class: SearchClass, first: int, second: int, top: int, budget: Budget
 ) -> _Reach:
     most = np.zeros(search_class.max_pods[first] + 1, dtype=np.int64)
@@ -229,46 +229,48 @@ def _of_class(
         most[config[first]] = max(int(most[config[first]]), config[second])
     # Where more of the first shape stand, fewer of them may stand, too.
     most = np.maximum.accumulate(most[::-1])[::-1]
-    return _of_alike(most, search_class.nodes, top, budget)
+    return _reach_of_equal_nodes(most, search_class.nodes, top, budget)
 
 
-def _of_alike(most: IntColumn, nodes: Sequence[int], top: int, budget: Budget) -> _Reach:
+def _reach_of_equal_nodes(
+    most: IntColumn, nodes: Sequence[int], top: int, budget: Budget
+) -> _Reach:
     """Return what nodes that are alike take together, half of them and the other half joined."""
     reach: _Reach | None = None
     double = most
     powers = [most]
     while 2 ** len(powers) <= len(nodes):
-        double = _best(double, double, top, budget)
+        double = _best_split(double, double, top, budget)
         powers.append(double)
     start = 0
     for power in range(len(powers)):
         if len(nodes) >> power & 1:
-            part = _tree(powers, power, nodes[start : start + 2**power])
+            part = _reach_tree(powers, power, nodes[start : start + 2**power])
             start += 2**power
-            reach = part if reach is None else _joined(reach, part, top, budget)
+            reach = part if reach is None else _join(reach, part, top, budget)
     assert reach is not None  # noqa: S101 - a class has a node
     return reach
 
 
-def _tree(powers: Sequence[IntColumn], power: int, nodes: Sequence[int]) -> _Reach:
+def _reach_tree(powers: Sequence[IntColumn], power: int, nodes: Sequence[int]) -> _Reach:
     if power == 0:
         return _Reach(powers[0], nodes)
     half = len(nodes) // 2
     parts = (
-        _tree(powers, power - 1, nodes[:half]),
-        _tree(powers, power - 1, nodes[half:]),
+        _reach_tree(powers, power - 1, nodes[:half]),
+        _reach_tree(powers, power - 1, nodes[half:]),
     )
     return _Reach(powers[power], nodes, parts)
 
 
-def _joined(first: _Reach, second: _Reach, top: int, budget: Budget) -> _Reach:
-    return _Reach(_best(first.most, second.most, top, budget), (), (first, second))
+def _join(first: _Reach, second: _Reach, top: int, budget: Budget) -> _Reach:
+    return _Reach(_best_split(first.most, second.most, top, budget), (), (first, second))
 
 
-def _best(first: IntColumn, second: IntColumn, top: int, budget: Budget) -> IntColumn:
+def _best_split(first: IntColumn, second: IntColumn, top: int, budget: Budget) -> IntColumn:
     """Return the best of all ways to share the first shape between two sets of nodes."""
     long, short = (first, second) if len(first) >= len(second) else (second, first)
-    budget.spend(len(short) * (_WAY + len(long) // _CHEAP))
+    budget.spend(len(short) * (_PASS_COST + len(long) // _NUMBERS_PER_STEP))
     best = np.zeros(min(len(long) + len(short) - 2, top) + 1, dtype=np.int64)
     for count, beside in enumerate(short.tolist()):
         end = min(count + len(long), len(best))
@@ -277,7 +279,7 @@ def _best(first: IntColumn, second: IntColumn, top: int, budget: Budget) -> IntC
     return best
 
 
-def _shares(root: _Reach, count: int) -> list[tuple[int, int, int]]:
+def _counts_by_node(root: _Reach, count: int) -> list[tuple[int, int, int]]:
     """Return for each node how many of both shapes, with so many of the first in all."""
     shares: list[tuple[int, int, int]] = []
     remaining = [(root, count)]

@@ -12,12 +12,12 @@ import numpy as np
 
 from gangboard.domain.capacity import ClusterCapacity, Requested, RunningGang, Shape, Termination
 from gangboard.domain.placement_result import When
-from gangboard.placement.amounts import taken, wanted
-from gangboard.placement.feasible_nodes import MOST_KEPT, FeasibleNodes
+from gangboard.placement.amounts import requested_amounts, used_amount
+from gangboard.placement.feasible_nodes import MAX_CACHED, FeasibleNodes
 from gangboard.placement.node_columns import BoolColumn, IntColumn, int_column
 from gangboard.placement.node_snapshot import NodeSnapshot
 
-_FEW = 4
+_SPARSE_FACTOR = 4
 """If fewer than one load in this many is needed, they are read one by one, without a column."""
 _KEY = "running gangs"
 
@@ -32,7 +32,7 @@ class Gains:
     places: IntColumn
 
 
-class Shares:
+class HeldCapacity:
     """So much of the room of a cluster, each part of it on some nodes."""
 
     def __init__(self, parts: Sequence[Mapping[str, Requested]], snapshot: NodeSnapshot) -> None:
@@ -73,7 +73,7 @@ class Shares:
         cached: dict[Hashable, Gains] = snapshot.cache.setdefault(("gains", self), {})
         place = feasible, codes.tobytes()
         if place not in cached:
-            while len(cached) >= MOST_KEPT:
+            while len(cached) >= MAX_CACHED:
                 cached.pop(next(iter(cached)))
             cached[place] = self._worked_out(snapshot, feasible, shape, codes)
         return cached[place]
@@ -86,7 +86,9 @@ class Shares:
         loads = np.flatnonzero(eligible[self._nodes])
         possible: IntColumn | None = None
         # Devices first: they leave the fewest to be looked at.
-        for resource, amount in sorted(wanted(shape).items(), key=lambda pair: "/" not in pair[0]):
+        for resource, amount in sorted(
+            requested_amounts(shape).items(), key=lambda pair: "/" not in pair[0]
+        ):
             free = snapshot.resource(resource).now[self._nodes[loads]] + self._of(resource, loads)
             fit = np.maximum(free, 0) // amount
             possible = fit if possible is None else np.minimum(possible, fit)
@@ -108,15 +110,17 @@ class Shares:
         if resource in self._amounts:
             column = self._amounts[resource]
             return column if here is None else column[here]
-        if here is not None and len(here) * _FEW < len(self._loads):
-            return int_column([taken(self._loads[index], resource) for index in here.tolist()])
+        if here is not None and len(here) * _SPARSE_FACTOR < len(self._loads):
+            return int_column(
+                [used_amount(self._loads[index], resource) for index in here.tolist()]
+            )
         column = self._amounts[resource] = int_column(
-            [taken(load, resource) for load in self._loads]
+            [used_amount(load, resource) for load in self._loads]
         )
         return column if here is None else column[here]
 
 
-class RunningGangs(Shares):
+class RunningGangs(HeldCapacity):
     """All gangs that a user could suspend, in the order of `ClusterCapacity.running_gangs`."""
 
     def __init__(self, room: ClusterCapacity, snapshot: NodeSnapshot) -> None:
@@ -128,11 +132,11 @@ class RunningGangs(Shares):
         """uid of the owner → place in `all`."""
         self.priorities = np.array([gang.priority for gang in self.all], dtype=np.int64)
         self.are_whole: BoolColumn = np.array([gang.whole for gang in self.all], dtype=np.bool_)
-        self.ages = np.array([-_seconds(gang) for gang in self.all], dtype=np.float64)
+        self.ages = np.array([-_start_seconds(gang) for gang in self.all], dtype=np.float64)
         """A larger number is an older gang. An unknown age counts as the oldest."""
 
 
-def _seconds(gang: RunningGang) -> float:
+def _start_seconds(gang: RunningGang) -> float:
     return gang.began.timestamp() if gang.began is not None else 0.0
 
 
@@ -158,7 +162,7 @@ class GangTermination:
     termination: Termination
 
 
-class ExpectedTerminations(Shares):
+class ExpectedTerminations(HeldCapacity):
     """All ends that are known, the first first."""
 
     def __init__(self, room: ClusterCapacity, snapshot: NodeSnapshot) -> None:
@@ -200,7 +204,7 @@ def expected_terminations_of(room: ClusterCapacity, snapshot: NodeSnapshot) -> E
     return terminations
 
 
-def clock(time: datetime, now: datetime) -> str:
+def format_time(time: datetime, now: datetime) -> str:
     """Return `12:03 UTC`, with the date where that is not today's: a sentence is kept."""
     time, now = time.astimezone(UTC), now.astimezone(UTC)
     return f"{time:%H:%M} UTC" if time.date() == now.date() else f"{time:%Y-%m-%d %H:%M} UTC"

@@ -16,20 +16,20 @@ from itertools import chain, permutations
 
 from gangboard.domain.capacity import PlacementRequest, PodSet
 from gangboard.domain.placement_result import When
-from gangboard.placement.amounts import wanted
+from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import has_host_anti_affinity, ports_clash
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.topology_domains import domains_of
 
-MOST_PERMUTED = 3
+MAX_PERMUTED = 3
 """Every order of up to so many shapes is played; one order and its reverse of more."""
-MOST_ALTERNATED = 32
+MAX_ALTERNATED = 32
 """Members that are also played in turns, one of each shape after the other."""
 MARGIN = 6
 """Points (of 200) by which a score may be wrong: other plugins have a say, and equals are drawn."""
 _CPU, _MEMORY = "cpu", "memory"
-_LEAST = {_CPU: 100, _MEMORY: 200 * 1024**2}
+_DEFAULT_REQUESTS = {_CPU: 100, _MEMORY: 200 * 1024**2}
 """Request that a pod without one counts for in scores (pkg/scheduler/util/pod_resources.go)."""
 
 
@@ -38,14 +38,14 @@ def is_found_in_scheduler_order(
 ) -> bool:
     """Whether `target` members are placed in every order that is played."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count]
-    groups = list(_groups(request, snapshot, pod_sets, target))
+    groups = list(_candidate_groups(request, snapshot, pod_sets, target))
     return all(
-        any(_Play(snapshot, pod_sets, nodes).placed(order, target) for nodes in groups)
+        any(_Simulation(snapshot, pod_sets, nodes).placed(order, target) for nodes in groups)
         for order in _orders(pod_sets)
     )
 
 
-def work_of(request: PlacementRequest, snapshot: NodeSnapshot) -> int:
+def scoring_cost(request: PlacementRequest, snapshot: NodeSnapshot) -> int:
     """Return how often a node is scored at the least, over all orders that are played."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count]
     hosts = [
@@ -55,7 +55,7 @@ def work_of(request: PlacementRequest, snapshot: NodeSnapshot) -> int:
     return sum(hosts[shape] + count for order in _orders(pod_sets) for shape, count in order)
 
 
-def _groups(
+def _candidate_groups(
     request: PlacementRequest, snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], target: int
 ) -> Iterator[list[int]]:
     """Yield the nodes of each topology domain that has room for enough; all nodes without one."""
@@ -80,31 +80,33 @@ def _orders(pod_sets: Sequence[PodSet]) -> Iterator[list[tuple[int, int]]]:
     """Yield orders as runs: (shape, number of pods)."""
     counts = [pod_set.count for pod_set in pod_sets]
     shapes = range(len(pod_sets))
-    if len(pod_sets) <= MOST_PERMUTED:
+    if len(pod_sets) <= MAX_PERMUTED:
         for order in permutations(shapes):
             yield [(shape, counts[shape]) for shape in order]
     else:
         yield [(shape, counts[shape]) for shape in shapes]
         yield [(shape, counts[shape]) for shape in reversed(shapes)]
-    if sum(counts) <= MOST_ALTERNATED:
+    if sum(counts) <= MAX_ALTERNATED:
         turns = (
             [(shape, 1) for shape in shapes if counts[shape] > turn] for turn in range(max(counts))
         )
         yield list(chain.from_iterable(turns))
 
 
-class _Play:
+class _Simulation:
     """Nodes that fill up pod by pod."""
 
     def __init__(
         self, snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], nodes: Sequence[int]
     ) -> None:
         self._pod_sets = pod_sets
-        self._asked = [wanted(pod_set.shape) for pod_set in pod_sets]
-        names = {name for asked in self._asked for name in asked} | _LEAST.keys()
+        self._asked = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
+        names = {name for asked in self._asked for name in asked} | _DEFAULT_REQUESTS.keys()
         columns = {name: snapshot.resource(name) for name in names}
         self._free = {name: column.now[nodes].tolist() for name, column in columns.items()}
-        self._whole = {name: columns[name].allocatable[nodes].tolist() for name in _LEAST}
+        self._whole = {
+            name: columns[name].allocatable[nodes].tolist() for name in _DEFAULT_REQUESTS
+        }
         self._hosts = [
             feasible_nodes_of(snapshot, pod_set.shape)
             .max_pods(When.CURRENT)[nodes]
@@ -164,7 +166,7 @@ class _Play:
         remaining = total = 0
         before: list[float] = []
         after: list[float] = []
-        for name, least in _LEAST.items():
+        for name, least in _DEFAULT_REQUESTS.items():
             whole, free = self._whole[name][row], self._free[name][row]
             if not whole:
                 continue

@@ -14,9 +14,9 @@ from gangboard.placement.node_snapshot import snapshot_of
 
 NO_TERMS: frozenset[PodTerm] = frozenset()
 _KEY = "terms of anti-affinity"
-Matcher = Callable[[Pod], frozenset[PodTerm]]
+TermMatcher = Callable[[Pod], frozenset[PodTerm]]
 """Pod → the terms that it matches."""
-_Spot = tuple[str | None, str, str | None]
+_IndexKey = tuple[str | None, str, str | None]
 """Namespace, None for all; label, empty for any; its value."""
 
 
@@ -34,13 +34,13 @@ class TermIndex:
 
     def add(self, term: PodTerm) -> None:
         """Take in a term."""
-        for namespace, key, value in _spots(term):
+        for namespace, key, value in _index_keys(term):
             keys = self._spots.setdefault(namespace, {})
             keys.setdefault(key, {}).setdefault(value, set()).add(term)
 
     def discard(self, term: PodTerm) -> None:
         """Forget a term."""
-        for namespace, key, value in _spots(term):
+        for namespace, key, value in _index_keys(term):
             keys = self._spots[namespace]
             keys[key][value].discard(term)
             if not keys[key][value]:
@@ -63,7 +63,7 @@ class TermIndex:
         )
 
 
-def _spots(term: PodTerm) -> Iterator[_Spot]:
+def _index_keys(term: PodTerm) -> Iterator[_IndexKey]:
     """Yield where a term is found: one of its labels with each value that it may have."""
     named = [entry for entry in term.selector if entry.operator == "In"]
     best = min(named, key=lambda entry: len(entry.values), default=None)
@@ -75,7 +75,7 @@ def _spots(term: PodTerm) -> Iterator[_Spot]:
             yield namespace, best.key, value
 
 
-class _Tag(NamedTuple):
+class _PodLabels(NamedTuple):
     """Namespace and labels of a pod. The names of labels are the same object in many."""
 
     namespace: str
@@ -86,11 +86,11 @@ class _Tag(NamedTuple):
         return dict(zip(self.keys, self.values, strict=True))
 
 
-class Neighbours:
+class TermMatches:
     """The pods on nodes by their labels, and the terms of all pods: who matches what."""
 
     def __init__(self) -> None:
-        self._tags: dict[str, _Tag] = {}
+        self._tags: dict[str, _PodLabels] = {}
         self._keys: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._index = TermIndex()
         self._carriers: dict[PodTerm, int] = {}
@@ -115,7 +115,7 @@ class Neighbours:
         keys = tuple(map(sys.intern, labels))
         keys = self._keys.setdefault(keys, keys)
         namespace = sys.intern(pod.meta.ref.namespace)
-        self._tags[uid] = _Tag(namespace, keys, tuple(map(sys.intern, labels.values())))
+        self._tags[uid] = _PodLabels(namespace, keys, tuple(map(sys.intern, labels.values())))
         for key, values in self._by_label.items():
             if key in labels:
                 values.setdefault(labels[key], set()).add(uid)
@@ -169,7 +169,7 @@ class Neighbours:
 
     def _likely(self, term: PodTerm) -> Iterable[str]:
         """Return the pods that have the label by which a term is found; all where there is none."""
-        spots = {(key, value) for _, key, value in _spots(term)}
+        spots = {(key, value) for _, key, value in _index_keys(term)}
         if any(value is None for _, value in spots):
             return list(self._tags)
         return [uid for key, value in spots for uid in self._having(key).get(value or "", ())]
@@ -187,7 +187,7 @@ class Neighbours:
         return matches_pod(term, tag.namespace, tag.labels())
 
 
-def matcher(room: ClusterCapacity, pods: Iterable[Pod]) -> Matcher:
+def term_matcher(room: ClusterCapacity, pods: Iterable[Pod]) -> TermMatcher:
     """Return what says which terms a pod matches: of those with a node in a room, and of these."""
     if _KEY not in room.cache:
         loads = snapshot_of(room).sparse().terms_now.values()

@@ -10,7 +10,7 @@ import numpy as np
 from gangboard.domain.capacity import PlacementRequest, PodSet
 from gangboard.domain.placement_result import Fit, FitAnswer, When
 from gangboard.domain.pod_constraints import HOSTNAME
-from gangboard.placement.column_packing import fill
+from gangboard.placement.column_packing import pack
 from gangboard.placement.feasible_nodes import FeasibleNodes, feasible_nodes_of
 from gangboard.placement.matching import is_about_hosts
 from gangboard.placement.node_columns import BoolColumn, IntColumn
@@ -20,7 +20,7 @@ from gangboard.placement.packing_search import Budget
 
 
 @dataclass(frozen=True, slots=True)
-class Domains:
+class TopologyDomains:
     """The topology domains of a snapshot, in the order of their values."""
 
     values: tuple[tuple[str, ...], ...]
@@ -30,7 +30,7 @@ class Domains:
     """The nodes that are in one."""
 
 
-def domains_of(snapshot: NodeSnapshot, keys: tuple[str, ...]) -> Domains:
+def domains_of(snapshot: NodeSnapshot, keys: tuple[str, ...]) -> TopologyDomains:
     """Return the domains by these keys; nodes without one of them are in none."""
     place = ("domains", keys)
     if place not in snapshot.cache:
@@ -42,14 +42,14 @@ def domains_of(snapshot: NodeSnapshot, keys: tuple[str, ...]) -> Domains:
         codes = np.full(len(snapshot), -1, dtype=np.int64)
         for code, values in enumerate(sorted(rows_by_values)):
             codes[rows_by_values[values]] = code
-        snapshot.cache[place] = Domains(
+        snapshot.cache[place] = TopologyDomains(
             tuple(sorted(rows_by_values)), codes, np.flatnonzero(codes >= 0)
         )
-    domains: Domains = snapshot.cache[place]
+    domains: TopologyDomains = snapshot.cache[place]
     return domains
 
 
-def fit_in_some_domain(
+def fit_in_any_domain(
     snapshot: NodeSnapshot, request: PlacementRequest, when: When, target: int, budget: Budget
 ) -> Fit:
     """Return whether at least `target` of the members go into one domain; all nodes without keys."""
@@ -68,10 +68,10 @@ def fit_in_some_domain(
         for code in _possible(snapshot, pod_sets, when, domains, target)
         if request.domain in (None, domains.values[code])
     )
-    return in_any(tried, budget)
+    return first_fit(tried, budget)
 
 
-def in_any(tried: Iterable[Fit], budget: Budget) -> Fit:
+def first_fit(tried: Iterable[Fit], budget: Budget) -> Fit:
     """Return the first YES of all domains. NO: every domain says NO."""
     gave_up: Fit | None = None
     for fit in tried:
@@ -93,12 +93,16 @@ def _fit(
     budget: Budget,
 ) -> Fit:
     if len(pod_sets) == 1 and mask is None:
-        return _of_one(snapshot, pod_sets[0], when, target)
-    return fill(snapshot, pod_sets, when, mask, target, budget)
+        return _fit_single_pod_set(snapshot, pod_sets[0], when, target)
+    return pack(snapshot, pod_sets, when, mask, target, budget)
 
 
 def _possible(
-    snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], when: When, domains: Domains, target: int
+    snapshot: NodeSnapshot,
+    pod_sets: Sequence[PodSet],
+    when: When,
+    domains: TopologyDomains,
+    target: int,
 ) -> list[int]:
     """Return the domains that have room for enough of each shape alone, in order."""
     room = np.zeros(len(domains.values), dtype=np.int64)
@@ -113,7 +117,7 @@ def _possible(
     return codes
 
 
-def _of_one(snapshot: NodeSnapshot, pod_set: PodSet, when: When, target: int) -> Fit:
+def _fit_single_pod_set(snapshot: NodeSnapshot, pod_set: PodSet, when: When, target: int) -> Fit:
     """Place pods of one shape. The numbers of all nodes add up, without a search.
 
     Nodes that take the fewest pods are filled first, so that large holes stay.

@@ -67,26 +67,32 @@ def spread_of(request: PlacementRequest) -> SpreadRequest | None:
     )
 
 
-def limits(spread: Spread, domains: Sequence[Domain]) -> list[int]:
+def domain_limits(spread: Spread, domains: Sequence[Domain]) -> list[int]:
     """Return for each domain how many pods may come to it, if as many come as can."""
     if spread.counts_itself:
-        top = _low(spread, [domain.there + domain.room for domain in domains]) + spread.max_skew
+        top = (
+            _fewest_counted(spread, [domain.there + domain.room for domain in domains])
+            + spread.max_skew
+        )
         return [min(domain.room, max(0, top - domain.there)) for domain in domains]
     return [domain.room if is_open(spread, domains, domain) else 0 for domain in domains]
 
 
 def is_open(spread: Spread, domains: Sequence[Domain], domain: Domain) -> bool:
     """Whether the constraint lets the next pod into a domain."""
-    low = _low(spread, [domain.there for domain in domains])
+    low = _fewest_counted(spread, [domain.there for domain in domains])
     return domain.there + spread.counts_itself - low <= spread.max_skew
 
 
-def most_pods(spread: Spread, domains: Sequence[Domain]) -> int:
+def max_pods_in_domain(spread: Spread, domains: Sequence[Domain]) -> int:
     """Return the most that a domain may come to if it gets a pod that counts."""
-    return _low(spread, [domain.there + domain.room for domain in domains]) + spread.max_skew
+    return (
+        _fewest_counted(spread, [domain.there + domain.room for domain in domains])
+        + spread.max_skew
+    )
 
 
-def _low(spread: Spread, numbers: Sequence[int]) -> int:
+def _fewest_counted(spread: Spread, numbers: Sequence[int]) -> int:
     """Return the fewest; with fewer domains than `minDomains` it counts as none."""
     return min(numbers) if len(numbers) >= spread.min_domains else 0
 
@@ -96,21 +102,25 @@ def _low(spread: Spread, numbers: Sequence[int]) -> int:
 
 def fit_spread(snapshot: NodeSnapshot, members: SpreadRequest, when: When, target: int) -> Fit:
     """Return whether at least `target` of the pods fit."""
-    return place(members, domains_by(snapshot, members.shape, members.spread, when), target)
+    return place_spread(
+        members, counted_domains(snapshot, members.shape, members.spread, when), target
+    )
 
 
-def most_in(snapshot: NodeSnapshot, shape: Shape, spread: Spread, when: When) -> int:
+def max_spread_pods(snapshot: NodeSnapshot, shape: Shape, spread: Spread, when: When) -> int:
     """Return how many pods of a shape fit that the constraint lets in."""
-    return sum(limits(spread, domains_by(snapshot, shape, spread, when)))
+    return sum(domain_limits(spread, counted_domains(snapshot, shape, spread, when)))
 
 
-def domains_by(snapshot: NodeSnapshot, shape: Shape, spread: Spread, when: When) -> list[Domain]:
+def counted_domains(
+    snapshot: NodeSnapshot, shape: Shape, spread: Spread, when: When
+) -> list[Domain]:
     """Return the domains that a constraint counts, by value, with the places for pods of the shape."""
     known = domains_of(snapshot, (spread.topology_key,))
     codes = known.codes
     counted = NodeFilters(snapshot, shape).counted(spread)
     counts = dict.fromkeys(np.unique(codes[counted]).tolist(), 0)
-    for row, number in matching(snapshot, spread.counted, when):
+    for row, number in matching_pods(snapshot, spread.counted, when):
         if counted[row]:
             counts[int(codes[row])] += number
     max_pods = feasible_nodes_of(snapshot, shape).max_pods(when)
@@ -121,7 +131,7 @@ def domains_by(snapshot: NodeSnapshot, shape: Shape, spread: Spread, when: When)
     return [Domain(known.values[code][0], counts[code], places[code]) for code in sorted(counts)]
 
 
-def matching(snapshot: NodeSnapshot, term: PodTerm, when: When) -> Iterator[tuple[int, int]]:
+def matching_pods(snapshot: NodeSnapshot, term: PodTerm, when: When) -> Iterator[tuple[int, int]]:
     """Yield the nodes with pods that a constraint counts, and how many."""
     sparse = snapshot.sparse()
     for row, load in (sparse.terms_now if when is When.CURRENT else sparse.terms_pinned).items():
@@ -129,9 +139,9 @@ def matching(snapshot: NodeSnapshot, term: PodTerm, when: When) -> Iterator[tupl
             yield row, load.matched_terms[term]
 
 
-def closed(snapshot: NodeSnapshot, shape: Shape, spread: Spread) -> BoolColumn:
+def closed_nodes(snapshot: NodeSnapshot, shape: Shape, spread: Spread) -> BoolColumn:
     """Return the nodes to which the constraint lets no pod come now."""
-    domains = domains_by(snapshot, shape, spread, When.CURRENT)
+    domains = counted_domains(snapshot, shape, spread, When.CURRENT)
     values = {domain.value for domain in domains if is_open(spread, domains, domain)}
     return ~snapshot.labels(spread.topology_key).among(values)
 
@@ -139,13 +149,13 @@ def closed(snapshot: NodeSnapshot, shape: Shape, spread: Spread) -> BoolColumn:
 # The placement
 
 
-def place(members: SpreadRequest, domains: Sequence[Domain], target: int) -> Fit:
+def place_spread(members: SpreadRequest, domains: Sequence[Domain], target: int) -> Fit:
     """Return whether at least `target` of the pods fit into these domains, and where."""
-    most = limits(members.spread, domains)
+    most = domain_limits(members.spread, domains)
     total = sum(most)
     if total < target:
         return Fit(FitAnswer.NO)
-    taken = _shares(domains, most, min(members.pod_set.count, total))
+    taken = _pods_per_domain(domains, most, min(members.pod_set.count, total))
     placement: dict[str, Mapping[str, int]] = {}
     for domain, count in zip(domains, taken, strict=True):
         for name, places in sorted(domain.places.items(), key=lambda pair: (pair[1], pair[0])):
@@ -156,7 +166,7 @@ def place(members: SpreadRequest, domains: Sequence[Domain], target: int) -> Fit
     return Fit(FitAnswer.YES, dict(sorted(placement.items())))
 
 
-def _shares(domains: Sequence[Domain], most: Sequence[int], count: int) -> list[int]:
+def _pods_per_domain(domains: Sequence[Domain], most: Sequence[int], count: int) -> list[int]:
     """Return how many go to each domain when each goes where the fewest are."""
     taken = [0] * len(domains)
     heap = [(domain.there, index) for index, domain in enumerate(domains) if most[index]]

@@ -8,11 +8,11 @@ import numpy as np
 
 from gangboard.domain.capacity import NodeInfo, PodSet
 from gangboard.domain.placement_result import Total, When
-from gangboard.placement.amounts import wanted
+from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_columns import total
 from gangboard.placement.node_snapshot import as_snapshot
-from gangboard.placement.packing_search import least
+from gangboard.placement.packing_search import smallest_sum
 
 
 def totals(
@@ -22,13 +22,13 @@ def totals(
     topology_keys: Sequence[str] = (),
 ) -> tuple[Total, ...]:
     """Return each requested resource for the cheapest `target` members, by name of the resource."""
-    requested = [wanted(pod_set.shape) for pod_set in pod_sets]
+    requested = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
     counts = [pod_set.count for pod_set in pod_sets]
     resources = sorted({resource for amounts in requested for resource in amounts})
     return tuple(
         Total(
             resource,
-            least([amounts.get(resource, 0) for amounts in requested], counts, target),
+            smallest_sum([amounts.get(resource, 0) for amounts in requested], counts, target),
             *sums,
         )
         for resource, sums in zip(
@@ -63,7 +63,7 @@ def _sums(
         yield snapshot.cache[place]
 
 
-def shortest(lines: Sequence[Total], when: When) -> str:
+def scarcest_resource(lines: Sequence[Total], when: When) -> str:
     """Return the resource with the smallest available share of the need. Empty: none is short."""
     worst: tuple[int, int] | None = None
     name = ""
@@ -89,11 +89,11 @@ def find_scarcest_resource(
     A driver may have plenty of room on nodes where no worker can go, and the sum over all nodes would
     hide that. With a quorum a shape needs only the places that the other shapes cannot provide.
     """
-    resource = shortest(totals(pod_sets, target, nodes, topology_keys), when)
+    resource = scarcest_resource(totals(pod_sets, target, nodes, topology_keys), when)
     size = sum(pod_set.count for pod_set in pod_sets)
     for pod_set in pod_sets if len(pod_sets) > 1 else ():
         if resource:
             break
         must = max(0, target - (size - pod_set.count))
-        resource = shortest(totals([pod_set], must, nodes, topology_keys), when)
+        resource = scarcest_resource(totals([pod_set], must, nodes, topology_keys), when)
     return resource

@@ -11,12 +11,12 @@ from gangboard.domain.capacity import NodeInfo, Shape
 from gangboard.domain.objects import Condition
 from gangboard.domain.placement_result import When
 from gangboard.domain.pod_constraints import CORDON, Taint
-from gangboard.placement.amounts import wanted
+from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_snapshot import NodeSnapshot
 
-_KEY = "restored"
-LEAVING = (
+_RESTORED = "restored"
+MAINTENANCE_TAINTS = (
     "karpenter.sh/disrupted",
     "karpenter.sh/disruption",
     "ToBeDeletedByClusterAutoscaler",
@@ -28,7 +28,7 @@ LEAVING = (
 
 def maintenance_markers(lifecycle: Iterable[Condition], taints: Iterable[Taint]) -> tuple[str, ...]:
     """Return what says of a node that it is drained or worked on: condition types and keys of taints."""
-    keys = (taint.key for taint in taints if taint.key.startswith(LEAVING))
+    keys = (taint.key for taint in taints if taint.key.startswith(MAINTENANCE_TAINTS))
     return tuple(dict.fromkeys([*(said.type for said in lifecycle), *keys]))
 
 
@@ -97,7 +97,7 @@ def restored_nodes(
     whole = _all_restored(snapshot, restored)
     useful: dict[str, NodeInfo] = {}
     for shape in shapes:
-        requested = wanted(shape)
+        requested = requested_amounts(shape)
         if not any(requested.keys() & node.withheld.keys() for node in restored.values()):
             continue
         before, after = (feasible_nodes_of(nodes, shape) for nodes in (snapshot, whole))
@@ -112,17 +112,17 @@ def restored_nodes(
 
 
 def _restored(snapshot: NodeSnapshot) -> dict[str, NodeInfo]:
-    if _KEY not in snapshot.cache:
-        snapshot.cache[_KEY] = {
-            node.name: replace(node, allocatable=_all_of(node))
+    if _RESTORED not in snapshot.cache:
+        snapshot.cache[_RESTORED] = {
+            node.name: replace(node, allocatable=_restored_amounts(node))
             for node in snapshot.nodes
             if node.withheld
         }
-    restored: dict[str, NodeInfo] = snapshot.cache[_KEY]
+    restored: dict[str, NodeInfo] = snapshot.cache[_RESTORED]
     return restored
 
 
-def _all_of(node: NodeInfo) -> dict[str, int]:
+def _restored_amounts(node: NodeInfo) -> dict[str, int]:
     restored = {
         name: max(0, node.allocatable.get(name, 0)) + amount
         for name, amount in node.withheld.items()
@@ -132,7 +132,7 @@ def _all_of(node: NodeInfo) -> dict[str, int]:
 
 def _all_restored(snapshot: NodeSnapshot, restored: Mapping[str, NodeInfo]) -> NodeSnapshot:
     """Return the snapshot with all devices of all nodes, made once."""
-    place = (_KEY, "whole")
+    place = (_RESTORED, "whole")
     if place not in snapshot.cache:
         snapshot.cache[place] = snapshot.changed(restored)
     whole: NodeSnapshot = snapshot.cache[place]

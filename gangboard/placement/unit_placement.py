@@ -26,18 +26,18 @@ from gangboard.placement.assess import assess
 from gangboard.placement.feasible_nodes import EXAMPLES, feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.matching import undecidable
-from gangboard.placement.members import request_of, waiting
+from gangboard.placement.members import placement_request_of, waiting_members
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.topology_domains import domains_of
-from gangboard.placement.topology_spread import closed, most_in
+from gangboard.placement.topology_spread import closed_nodes, max_spread_pods
 
 
 def placing_of(unit: Unit) -> Placing | None:
     """Return whether and where the waiting members of a unit fit; None when none waits for a node."""
-    if not waiting(unit):
+    if not waiting_members(unit):
         return None
-    request = request_of(unit)
-    why = unit.gang.cluster.room.why or _rules_of_its_own(unit)
+    request = placement_request_of(unit)
+    why = unit.gang.cluster.room.why or _unpredictable_scheduler(unit)
     if why:
         return Placing(request, why=why)
     snapshot = nodes_for(unit)
@@ -50,7 +50,7 @@ def placing_of(unit: Unit) -> Placing | None:
     return Placing(request, assessment, shapes, refused_at=refused_at)
 
 
-def _rules_of_its_own(unit: Unit) -> str:
+def _unpredictable_scheduler(unit: Unit) -> str:
     """Return why arithmetic cannot predict the scheduler of the members. Empty: it can."""
     name = unit.other_scheduler
     return f"scheduler {name} places pods by rules of its own" if name else ""
@@ -72,16 +72,16 @@ def shape_fit(
         pod_set.shape, pod_set.count, feasible.eligibility(keys), now, empty, open_nodes, saturated
     )
     if domain is not None:
-        return _within(result, snapshot, keys, domain)
+        return _restrict_to_domain(result, snapshot, keys, domain)
     spread = pod_set.shape.spread
     return (
-        _spread_out(result, snapshot, spread)
+        _limit_by_spread(result, snapshot, spread)
         if spread is not None
-        else _exclusive(result, snapshot)
+        else _limit_by_anti_affinity(result, snapshot)
     )
 
 
-def _within(
+def _restrict_to_domain(
     result: ShapeFit, snapshot: NodeSnapshot, keys: tuple[str, ...], domain: tuple[str, ...]
 ) -> ShapeFit:
     """Return the same with only the nodes of the chosen topology domain.
@@ -99,24 +99,24 @@ def _within(
     return replace(result, now=now, empty=empty, open_nodes=open_nodes, saturated=saturated)
 
 
-def _exclusive(result: ShapeFit, snapshot: NodeSnapshot) -> ShapeFit:
+def _limit_by_anti_affinity(result: ShapeFit, snapshot: NodeSnapshot) -> ShapeFit:
     """Return the same with what pods leave of the numbers that keep each other out of a zone."""
     now = max_one_per_domain(snapshot, result.shape, When.CURRENT)
     empty = max_one_per_domain(snapshot, result.shape, When.DRAINED)
     return result if now is None or empty is None else replace(result, now=now, empty=empty)
 
 
-def _spread_out(result: ShapeFit, snapshot: NodeSnapshot, spread: Spread) -> ShapeFit:
+def _limit_by_spread(result: ShapeFit, snapshot: NodeSnapshot, spread: Spread) -> ShapeFit:
     """Return the same within the limits of a topology spread constraint."""
     shape = result.shape
     with_room = feasible_nodes_of(snapshot, shape).max_pods(When.CURRENT) > 0
-    shut = np.flatnonzero(with_room & closed(snapshot, shape, spread)).tolist()
+    shut = np.flatnonzero(with_room & closed_nodes(snapshot, shape, spread)).tolist()
     names = tuple(snapshot.names[row] for row in shut[:EXAMPLES])
     spread_limit = ((str(Constraint.SPREAD), len(shut), names),) if shut else ()
     return replace(
         result,
-        now=most_in(snapshot, shape, spread, When.CURRENT),
-        empty=most_in(snapshot, shape, spread, When.DRAINED),
+        now=max_spread_pods(snapshot, shape, spread, When.CURRENT),
+        empty=max_spread_pods(snapshot, shape, spread, When.DRAINED),
         open_nodes=result.open_nodes - len(shut),
         saturated=tuple(
             sorted((*result.saturated, *spread_limit), key=lambda limit: (-limit[1], limit[0]))
@@ -136,11 +136,13 @@ def fit_rows(unit: Unit) -> tuple[FitRow, ...]:
     if placing is None:
         return ()
     if placing.assessment is None:
-        return tuple(_blind_row(unit, pod_set, placing.why) for pod_set in placing.request.pod_sets)
+        return tuple(
+            _unknown_row(unit, pod_set, placing.why) for pod_set in placing.request.pod_sets
+        )
     return tuple(_row(unit, shape_fit) for shape_fit in placing.shapes)
 
 
-def _blind_row(unit: Unit, pod_set: PodSet, why: str) -> FitRow:
+def _unknown_row(unit: Unit, pod_set: PodSet, why: str) -> FitRow:
     shape = pod_set.shape
     return FitRow(unit.name, shape.name, pod_set.count, _requests(shape), 0, 0, 0, 0, why=why)
 

@@ -9,10 +9,17 @@ from gangboard.domain.capacity import ClusterCapacity, NodeInfo, Requested, Runn
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import PodTerm
-from gangboard.placement.node_pods import NodePods, Sum, Taken, same_but_counts, taken_of, terms_of
-from gangboard.placement.term_matching import Neighbours
+from gangboard.placement.node_pods import (
+    NodePods,
+    PodUsage,
+    RequestedSum,
+    differs_only_in_counting,
+    pod_usage_of,
+    terms_of,
+)
+from gangboard.placement.term_matching import TermMatches
 
-Residents = Callable[[], Sequence[RunningGang]]
+RunningGangsReader = Callable[[], Sequence[RunningGang]]
 
 
 class Usage:
@@ -31,10 +38,10 @@ class Usage:
     def __init__(self) -> None:
         self._nodes: dict[str, NodeInfo] = {}
         """Nodes as read, without pods."""
-        self._taken: dict[str, Taken] = {}
+        self._taken: dict[str, PodUsage] = {}
         self._terms: dict[str, tuple[PodTerm, ...]] = {}
         """uid → terms of a pod that is not finished and has any, with a node or without."""
-        self._neighbours = Neighbours()
+        self._neighbours = TermMatches()
         self._infos: dict[str, NodePods] = {}
         self._rooms: dict[str, NodeInfo] = {}
         self._stale: set[str] = set()
@@ -45,7 +52,7 @@ class Usage:
     def put_node(self, node: Node) -> bool:
         """Take in a node as it is now; True when placement sees another node than before."""
         name = node.meta.ref.name
-        bare = _bare(node)
+        bare = _node_without_pods(node)
         if bare == self._nodes.get(name):
             return False
         self._nodes[name] = bare
@@ -63,12 +70,12 @@ class Usage:
     def put_pod(self, pod: Pod) -> bool:
         """Add or update a pod. True: the usage of a known node has changed."""
         uid = pod.meta.ref.uid
-        taken = taken_of(pod)
+        taken = pod_usage_of(pod)
         seen = self._carry(uid, terms_of(pod))
         old = self._taken.get(uid)
         if taken is None and old is None:
             return seen
-        if taken and old and same_but_counts(taken, old) and self._neighbours.knows(pod):
+        if taken and old and differs_only_in_counting(taken, old) and self._neighbours.knows(pod):
             return self._recount(uid, old, taken) or seen
         seen |= self._leave(uid)
         if taken is None:
@@ -88,7 +95,7 @@ class Usage:
         is_freed = self._leave(uid)
         return self._carry(uid, ()) or is_freed
 
-    def _recount(self, uid: str, old: Taken, new: Taken) -> bool:
+    def _recount(self, uid: str, old: PodUsage, new: PodUsage) -> bool:
         """Take in whether a pod that is as before counts for topology spread."""
         if old == new:
             return False
@@ -145,17 +152,19 @@ class Usage:
 
     def load_of(self, uids: Collection[str]) -> Mapping[str, Requested]:
         """Return what these pods take together on each known node."""
-        sums: dict[str, Sum] = {}
+        sums: dict[str, RequestedSum] = {}
         for uid in dict.fromkeys(uids):
             taken = self._taken.get(uid)
             if taken is not None and taken.node in self._nodes:
-                sums_of_node = sums.setdefault(taken.node, Sum())
+                sums_of_node = sums.setdefault(taken.node, RequestedSum())
                 sums_of_node.count(taken, 1)
                 if terms := self._neighbours.matched(uid):
                     sums_of_node.match(taken, terms, 1)
         return {name: sums[name].load() for name in sorted(sums)}
 
-    def room(self, why: str = "", running_gangs: Residents | None = None) -> ClusterCapacity:
+    def room(
+        self, why: str = "", running_gangs: RunningGangsReader | None = None
+    ) -> ClusterCapacity:
         """Return all nodes with their pods, the same object while they do not change.
 
         With `why` (such as `nodes: forbidden`) it has no nodes. `running_gangs` is compared with the previous one
@@ -171,7 +180,7 @@ class Usage:
     def _current(self) -> tuple[NodeInfo, ...]:
         """Return every node as it is now, built anew where something has changed."""
         for name in self._stale:
-            self._rooms[name] = _filled(self._nodes[name], self._infos.get(name))
+            self._rooms[name] = _node_with_pods(self._nodes[name], self._infos.get(name))
         self._stale.clear()
         if self._all is None:
             self._all = tuple(self._rooms[name] for name in sorted(self._rooms))
@@ -186,7 +195,7 @@ class Usage:
         return True
 
 
-def _bare(node: Node) -> NodeInfo:
+def _node_without_pods(node: Node) -> NodeInfo:
     # Thousands of nodes carry the same labels: their text is kept once.
     labels = {sys.intern(key): sys.intern(value) for key, value in node.labels.items()}
     return NodeInfo(
@@ -204,7 +213,7 @@ def _bare(node: Node) -> NodeInfo:
     )
 
 
-def _filled(bare: NodeInfo, info: NodePods | None) -> NodeInfo:
+def _node_with_pods(bare: NodeInfo, info: NodePods | None) -> NodeInfo:
     if info is None:
         return bare
     return NodeInfo(

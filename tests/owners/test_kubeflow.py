@@ -591,7 +591,7 @@ def test_a_worker_that_was_evicted_comes_back_only_when_its_pod_is_deleted() -> 
 @pytest.mark.parametrize(("pods", "words"), [(50, 5 + 50), (51, 0)])
 def test_the_command_names_each_pod_or_there_is_none(pods: int, words: int) -> None:
     owner = mpi()
-    step = mpijob._delete([evicted(owner, index) for index in range(pods)])
+    step = mpijob._deletion_step([evicted(owner, index) for index in range(pods)])
     assert len(step.command) == words
 
 

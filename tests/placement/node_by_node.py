@@ -23,24 +23,24 @@ from gangboard.domain.placement_result import (
     When,
 )
 from gangboard.domain.pod_constraints import HOSTNAME, PodTerm, Spread, Terms
-from gangboard.placement.amounts import free, wanted
+from gangboard.placement.amounts import free_amount, requested_amounts
 from gangboard.placement.anti_affinity import OnePerDomain, one_per_domain_of
-from gangboard.placement.anti_affinity import place as one_each_place
+from gangboard.placement.anti_affinity import place_one_per_domain as one_each_place
 from gangboard.placement.feasible_nodes import EXAMPLES
-from gangboard.placement.gang_fit import SHARED_HOST_NAMES, decided, only_if_supported
+from gangboard.placement.gang_fit import SHARED_HOST_NAMES, decide_by_request, require_support
 from gangboard.placement.joint_topology_spread import (
     SpreadLimit,
     SpreadState,
-    most_placed,
+    capped_pods,
+    max_placed,
     multiply_constrained_pods,
-    room_for,
 )
 from gangboard.placement.matching import is_about_hosts, is_tainted
 from gangboard.placement.node_snapshot import terms_by_domain
-from gangboard.placement.packing_search import BUDGET, Budget, least
-from gangboard.placement.topology_domains import in_any
+from gangboard.placement.packing_search import BUDGET, Budget, smallest_sum
+from gangboard.placement.topology_domains import first_fit
 from gangboard.placement.topology_spread import Domain, SpreadRequest, spread_of
-from gangboard.placement.topology_spread import place as spread_place
+from gangboard.placement.topology_spread import place_spread as spread_place
 from tests.placement.node_packing import pack, problem
 from tests.placement.single_node import filters, is_eligible, is_selected, pods_that_fit
 
@@ -57,7 +57,7 @@ def fits(
     group: bool = True,
 ) -> Fit:
     """Return the same as `fits.fits`; `group` off keeps equal nodes apart."""
-    known = decided(request, target)
+    known = decide_by_request(request, target)
     if known is not None:
         return known
     nodes = lifted(nodes)
@@ -65,7 +65,7 @@ def fits(
         return Fit(FitAnswer.CANNOT_TELL, why=SHARED_HOST_NAMES)
     fit = _fits(request, nodes, when, target, Budget(steps), group)
     if fit.answer is FitAnswer.YES:
-        return only_if_supported(request, fit)
+        return require_support(request, fit)
     why = _unreadable(request, nodes) if fit.answer is FitAnswer.NO else ""
     return Fit(FitAnswer.CANNOT_TELL, why=why, steps=fit.steps) if why else fit
 
@@ -91,7 +91,7 @@ def _fits(
         pack(problem(request.pod_sets, members, when, group=group), target, budget)
         for _, members in sorted(domains(request, nodes).items())
     )
-    return in_any(tried, budget)
+    return first_fit(tried, budget)
 
 
 def domains(request: PlacementRequest, nodes: Sequence[NodeInfo]) -> Domains:
@@ -137,7 +137,7 @@ def eligibility(
     topology_keys: Sequence[str] = (),
 ) -> Eligibility:
     """Return the eligible nodes, and the others by the first filter that excludes each."""
-    asked = wanted(shape)
+    asked = requested_amounts(shape)
     eligible: list[str] = []
     names: dict[Filter, list[str]] = {}
     details: dict[Filter, Counter[str]] = {}
@@ -169,11 +169,13 @@ def totals(
     topology_keys: Sequence[str] = (),
 ) -> tuple[Total, ...]:
     """Return the same as `totals.totals`."""
-    asked = [wanted(pod_set.shape) for pod_set in pod_sets]
+    asked = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
     counts = [pod_set.count for pod_set in pod_sets]
     resources = sorted({resource for one in asked for resource in one})
     return tuple(
-        Total(resource, least([one.get(resource, 0) for one in asked], counts, target), *sums)
+        Total(
+            resource, smallest_sum([one.get(resource, 0) for one in asked], counts, target), *sums
+        )
         for resource, sums in zip(
             resources, _sums(pod_sets, nodes, topology_keys, resources), strict=True
         )
@@ -194,8 +196,8 @@ def _sums(
     ]
     for resource in resources:
         yield (
-            sum(max(0, free(node, resource, When.CURRENT)) for node in hosts),
-            sum(max(0, free(node, resource, When.DRAINED)) for node in hosts),
+            sum(max(0, free_amount(node, resource, When.CURRENT)) for node in hosts),
+            sum(max(0, free_amount(node, resource, When.DRAINED)) for node in hosts),
         )
 
 
@@ -248,8 +250,8 @@ def max_pods_by_all(nodes: Sequence[NodeInfo], pod_set: PodSet, when: When) -> i
         rules.append(SpreadLimit(spread, np.array(list(there.values()), dtype=np.int64)))
         hosts = [node for node, cap in zip(labelled, max_pods, strict=True) if cap]
         places.append(np.array([order[node.labels[key]] for node in hosts], dtype=np.int64))
-    room = room_for(np.array([cap for cap in max_pods if cap], dtype=object), pod_set.count)
-    return most_placed(SpreadState(rules, places, room), pod_set.count)
+    room = capped_pods(np.array([cap for cap in max_pods if cap], dtype=object), pod_set.count)
+    return max_placed(SpreadState(rules, places, room), pod_set.count)
 
 
 def fit_one_per_domain(

@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 
 from gangboard.domain.capacity import Amounts, NodeInfo, PodSet
 from gangboard.domain.placement_result import Fit, FitAnswer, When
-from gangboard.placement.amounts import free, wanted
+from gangboard.placement.amounts import free_amount, requested_amounts
 from gangboard.placement.packing_search import (
-    TOO_MANY_WAYS,
+    TOO_MANY_COMBINATIONS,
     Budget,
     BudgetSpentError,
     SearchClass,
     Vector,
     conflicting_pairs,
-    largest,
-    least,
-    walk,
+    search_nodes,
+    smallest_sum,
+    without_dominated,
 )
 from tests.placement.single_node import is_eligible, pods_that_fit
 
@@ -72,7 +72,7 @@ def problem(
     Nodes that cannot take any member at that moment are left out.
     """
     pod_sets = [pod_set for pod_set in pod_sets if pod_set.count > 0]
-    asked = [wanted(pod_set.shape) for pod_set in pod_sets]
+    asked = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
     resources = sorted({resource for one in asked for resource in one})
     requests = tuple(tuple(one.get(resource, 0) for resource in resources) for one in asked)
     counts = tuple(pod_set.count for pod_set in pod_sets)
@@ -86,7 +86,7 @@ def problem(
         if not any(max_pods):
             continue
         room = tuple(
-            max(0, min(free(node, resource, when), bound))
+            max(0, min(free_amount(node, resource, when), bound))
             for resource, bound in zip(resources, most, strict=True)
         )
         classes.setdefault((max_pods, room, "" if group else node.name), []).append(node.name)
@@ -127,7 +127,7 @@ def pack(whole: Problem, target: int, budget: Budget) -> Fit:
     try:
         answer, chain = _pack(trimmed(whole), target, budget)
     except BudgetSpentError:
-        return Fit(FitAnswer.CANNOT_TELL, why=TOO_MANY_WAYS, steps=budget.spent - start)
+        return Fit(FitAnswer.CANNOT_TELL, why=TOO_MANY_COMBINATIONS, steps=budget.spent - start)
     placement: dict[str, dict[str, int]] = {}
     for node, config in chain:
         taken = placement.setdefault(node, {})
@@ -164,7 +164,7 @@ def _may_fit(small: Problem, target: int) -> bool:
     for resource in range(len(small.requests[0])):
         amounts = [request[resource] for request in small.requests]
         have = sum(one.free[resource] * len(one.nodes) for one in small.classes)
-        if least(amounts, small.counts, target) > have:
+        if smallest_sum(amounts, small.counts, target) > have:
             return False
     return True
 
@@ -214,7 +214,7 @@ def search(small: Problem, target: int, budget: Budget) -> tuple[FitAnswer, Chai
     for one in small.classes:
         nodes = tuple(range(start, start := start + len(one.nodes)))
         classes.append(SearchClass(one.max_pods, _configs(small, one, budget), nodes))
-    chain = walk(small.counts, classes, target, budget)
+    chain = search_nodes(small.counts, classes, target, budget)
     if chain is None:
         return FitAnswer.NO, []
     return FitAnswer.YES, [(names[at], config) for at, config in chain]
@@ -233,4 +233,4 @@ def _configs(small: Problem, one: NodeClass, budget: Budget) -> list[Vector]:
                     break
                 grown.append(longer)
         partial = grown
-    return largest(partial, budget)
+    return without_dominated(partial, budget)

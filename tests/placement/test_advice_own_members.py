@@ -15,7 +15,7 @@ from gangboard.facts.unit import Unit
 from gangboard.placement.advice.ranking import advise
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_to_free
-from gangboard.placement.members import request_of
+from gangboard.placement.members import placement_request_of
 from gangboard.placement.node_snapshot import snapshot_of
 from gangboard.placement.running_gangs import running_gangs_of
 from gangboard.placement.unit_placement import placing_of
@@ -150,7 +150,7 @@ def test_a_quorum_that_is_not_met_counts_those_with_a_node() -> None:
 def test_the_nodes_of_a_gang_that_keeps_some_are_forgotten_with_its_advice() -> None:
     """They are its own, and tens of megabytes for some gangs of a large cluster."""
     unit = work_list(holding("a", 8), holding("b", 8))
-    room, request = unit.gang.cluster.room, request_of(unit)
+    room, request = unit.gang.cluster.room, placement_request_of(unit)
     snapshot, shape = nodes_to_free(unit), request.pod_sets[0].shape
     assert snapshot is not snapshot_of(room)
     kept = weakref.ref(snapshot)

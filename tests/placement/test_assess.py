@@ -18,7 +18,7 @@ from gangboard.domain.placement_result import (
 )
 from gangboard.domain.pod_constraints import Taint
 from gangboard.placement.assess import assess
-from gangboard.placement.gang_fit import fits
+from gangboard.placement.gang_fit import check_fit
 from gangboard.placement.totals import totals
 from tests.placement import node_assessment
 from tests.placement.making import CORDON, GPU, S, gang, node, port, shape
@@ -223,16 +223,16 @@ def test_more_ways_than_the_budget_is_no_answer() -> None:
     found = assess(mixed(3), FOUR[:2], steps=3)
     assert found.cause is PlacementCause.CANNOT_TELL
     assert found.why == "too many ways to place different members together to try them all"
-    assert fits(mixed(3), FOUR[:2], When.CURRENT, 4).answer is FitAnswer.NO
+    assert check_fit(mixed(3), FOUR[:2], When.CURRENT, 4).answer is FitAnswer.NO
 
 
 def test_work_does_not_grow_with_nodes_that_are_alike() -> None:
     driver, worker = (pod_set.shape for pod_set in mixed(1).pod_sets)
     request = PlacementRequest((PodSet(driver, 30), PodSet(worker, 61)))
     # 30 nodes for drivers, 31 for workers: one node short, which no sum and no bound shows.
-    few = fits(request, [node(f"n{at}") for at in range(60)], When.CURRENT, 91)
+    few = check_fit(request, [node(f"n{at}") for at in range(60)], When.CURRENT, 91)
     assert (few.answer, few.steps < 20_000) == (FitAnswer.NO, True)
-    many = fits(request, [node(f"n{at}") for at in range(2000)], When.CURRENT, 91)
+    many = check_fit(request, [node(f"n{at}") for at in range(2000)], When.CURRENT, 91)
     assert (many.answer, many.steps) == (FitAnswer.YES, 0)
 
 

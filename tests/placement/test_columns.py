@@ -26,7 +26,7 @@ from gangboard.domain.pod_constraints import (
 )
 from gangboard.placement.assess import assess
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.gang_fit import fits
+from gangboard.placement.gang_fit import check_fit
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.totals import totals
 from tests.placement import node_assessment, node_by_node
@@ -297,7 +297,7 @@ def test_members_in_each_others_way_are_placed_when_they_can_be(random: Random) 
     request, nodes = crowd(random)
     answers = []
     for target in range(1, request.size + 1):
-        found = fits(request, nodes, When.CURRENT, target)
+        found = check_fit(request, nodes, When.CURRENT, target)
         answers.append(found.answer)
         if target in (request.size // 2, request.size):
             plain = node_by_node.fits(request, nodes, When.CURRENT, target, steps=3_000_000)
@@ -332,7 +332,7 @@ def test_a_snapshot_is_its_nodes_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fit", "sums"), [(fits, totals), (node_by_node.fits, node_by_node.totals)]
+    ("fit", "sums"), [(check_fit, totals), (node_by_node.fits, node_by_node.totals)]
 )
 def test_amounts_beyond_64_bits_stay_exact(
     fit: Callable[..., Fit], sums: Callable[..., tuple[Total, ...]]
@@ -352,8 +352,8 @@ def test_sums_beyond_64_bits_stay_exact() -> None:
     nodes = [NodeInfo(f"n{at}", allocatable={"memory": 2**62, "pods": 9}) for at in range(4)]
     one = Shape("s", {"memory": Decimal(2**60)})
     assert totals(gang(9, one).pod_sets, 9, nodes)[0].free == 2**64
-    assert fits(gang(16, one), nodes, When.CURRENT, 16).answer is FitAnswer.YES
-    assert fits(gang(17, one), nodes, When.CURRENT, 17).answer is FitAnswer.NO
+    assert check_fit(gang(16, one), nodes, When.CURRENT, 16).answer is FitAnswer.YES
+    assert check_fit(gang(17, one), nodes, When.CURRENT, 17).answer is FitAnswer.NO
 
 
 def test_drivers_and_workers_on_a_thousand_different_nodes() -> None:
@@ -368,7 +368,7 @@ def test_drivers_and_workers_on_a_thousand_different_nodes() -> None:
 
     def asked(drivers: int, workers: int) -> FitAnswer:
         request = PlacementRequest((PodSet(driver, drivers), PodSet(worker, workers)))
-        return fits(request, nodes, When.CURRENT, request.size).answer
+        return check_fit(request, nodes, When.CURRENT, request.size).answer
 
     assert asked(400, 1200) is FitAnswer.YES
     assert asked(401, 1200) is FitAnswer.NO
@@ -380,10 +380,11 @@ def test_nodes_of_one_rack_only() -> None:
     nodes = [node(f"{rack}{at}", labels={"rack": rack}) for rack in "abc" for at in range(2)]
     nodes = [replace(one, now=Requested({GPU: 2})) if one.name[0] in "ac" else one for one in nodes]
     two = shape(gpu=2)
-    found = fits(gang(4, two, topology_keys=("rack",)), nodes, When.CURRENT, 4)
+    found = check_fit(gang(4, two, topology_keys=("rack",)), nodes, When.CURRENT, 4)
     assert found.placement == {"b0": {"worker": 2}, "b1": {"worker": 2}}
     assert (
-        fits(gang(5, two, topology_keys=("rack",)), nodes, When.CURRENT, 5).answer is FitAnswer.NO
+        check_fit(gang(5, two, topology_keys=("rack",)), nodes, When.CURRENT, 5).answer
+        is FitAnswer.NO
     )
     other = gang(3, two, topology_keys=("rack",), domain=("c",))
-    assert fits(other, nodes, When.CURRENT, 3).answer is FitAnswer.NO
+    assert check_fit(other, nodes, When.CURRENT, 3).answer is FitAnswer.NO

@@ -10,7 +10,7 @@ from gangboard.domain.capacity import NodeInfo, Requested, Shape
 from gangboard.domain.placement_result import Excluded, Filter, When
 from gangboard.domain.pod_constraints import Requirement, Taint, Term
 from gangboard.domain.resource_units import base_units, units
-from gangboard.placement.amounts import pod_amounts, wanted
+from gangboard.placement.amounts import pod_amounts, requested_amounts
 from tests.placement.making import CORDON, GPU, S, node, port, shape
 from tests.placement.node_by_node import eligibility
 from tests.placement.reference import shape_room
@@ -36,7 +36,10 @@ def test_units_and_back() -> None:
     assert base_units("cpu", 1500) == Decimal("1.5")
     assert base_units("memory", 128974848) == 128974848
     assert pod_amounts({"cpu": Decimal("0.1"), GPU: Decimal(2)}) == {"cpu": 100, GPU: 2}
-    assert wanted(Shape("a", {"cpu": Decimal(0), GPU: Decimal(2)})) == {"pods": 1, GPU: 2}
+    assert requested_amounts(Shape("a", {"cpu": Decimal(0), GPU: Decimal(2)})) == {
+        "pods": 1,
+        GPU: 2,
+    }
 
 
 def five_nodes() -> list[NodeInfo]:

@@ -13,7 +13,7 @@ from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Reques
 from gangboard.domain.placement_result import Constraint, Fit, FitAnswer, PlacementCause, When
 from gangboard.domain.pod_constraints import HOSTNAME, Spread
 from gangboard.placement.assess import assess
-from gangboard.placement.gang_fit import fits
+from gangboard.placement.gang_fit import check_fit
 from tests.placement import node_by_node
 from tests.placement.making import S, T, gang, node, shape
 from tests.placement.reference import spread_ends
@@ -90,18 +90,18 @@ def zoned(**zones: list[int]) -> list[NodeInfo]:
 
 
 def at_most(one: Shape, nodes: list[NodeInfo], count: int = 40, when: When = When.CURRENT) -> int:
-    answers = [fits(gang(count, one), nodes, when, at).answer for at in range(1, count + 1)]
+    answers = [check_fit(gang(count, one), nodes, when, at).answer for at in range(1, count + 1)]
     return answers.index(FitAnswer.NO) if FitAnswer.NO in answers else count
 
 
-@pytest.mark.parametrize("fit", [fits, node_by_node.fits])
+@pytest.mark.parametrize("fit", [check_fit, node_by_node.fits])
 def test_what_each_lets_in_is_more_than_both_let_in(fit: Callable[..., Fit]) -> None:
     # Six over zones is 3 + 3, over hosts 2 + 2 + 2. With two hosts in a and one in b both end at 5:
     # with (2 1 | 2) a third on b0 is two more than the emptiest host, a fourth in a two more than b.
     nodes = zoned(a=[4, 4], b=[4])
     for one in BOTH:
         assert (
-            fits(gang(6, shape(gpu=1, spreads=(one,))), nodes, When.CURRENT, 6).answer
+            check_fit(gang(6, shape(gpu=1, spreads=(one,))), nodes, When.CURRENT, 6).answer
             is FitAnswer.YES
         )
     request = gang(6, shape(gpu=1, spreads=BOTH))

@@ -9,7 +9,12 @@ from typing import Any
 from gangboard.domain.placement_result import Filter
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import HostPort, Needs, Taint
-from gangboard.placement.node_fit import NodeFit, NodeFitCheck, Stranded, find_stranded_accelerators
+from gangboard.placement.node_fit import (
+    NodeFit,
+    NodeFitCheck,
+    StrandedAccelerators,
+    find_stranded_accelerators,
+)
 from tests.domain_objects import a_node, a_pod, requests
 from tests.placement.making import R
 
@@ -88,7 +93,9 @@ def amounts(**parts: str) -> dict[str, Decimal]:
 def test_accelerators_are_stranded_where_cpu_is_gone() -> None:
     left = amounts(gpu="4", cpu="2", memory="1000")
     kinds = [amounts(gpu="1", cpu="8"), amounts(gpu="4", cpu="16", memory="2000")]
-    assert find_stranded_accelerators(left, kinds) == (Stranded(GPU, Decimal(4), "cpu"),)
+    assert find_stranded_accelerators(left, kinds) == (
+        StrandedAccelerators(GPU, Decimal(4), "cpu"),
+    )
 
 
 def test_one_kind_that_could_use_them_is_enough() -> None:

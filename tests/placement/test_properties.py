@@ -14,7 +14,7 @@ from gangboard.domain.placement_result import FitAnswer, PlacementCause, When
 from gangboard.domain.pod_constraints import HOSTNAME, HostPort, PodTerm, Taint, Toleration
 from gangboard.placement.anti_affinity import is_anti_affinity_unsupported
 from gangboard.placement.assess import assess
-from gangboard.placement.gang_fit import fits
+from gangboard.placement.gang_fit import check_fit
 from gangboard.placement.packing_search import Budget
 from tests.placement import node_by_node
 from tests.placement.making import R, S, T
@@ -113,7 +113,7 @@ def test_agrees_with_trying_everything(
     most = reference(request, nodes, when)
     event(f"all fit: {most == request.size}")
     for target in range(1, request.size + 1):
-        found = fits(request, nodes, when, target)
+        found = check_fit(request, nodes, when, target)
         if is_anti_affinity_unsupported(request):
             # What the members' own rules take away is not worked out: no placement is promised.
             assert found.answer is not FitAnswer.YES
@@ -175,7 +175,7 @@ def test_the_search_alone_is_exact(case: tuple[PlacementRequest, list[NodeInfo]]
     for target in {max(1, most), most + 1}:
         answer, _ = search(numbers, target, Budget())
         assert answer is (FitAnswer.YES if most >= target else FitAnswer.NO)
-        assert fits(request, nodes, When.CURRENT, target).answer is answer
+        assert check_fit(request, nodes, When.CURRENT, target).answer is answer
     if not most:
         return  # nobody asks how to place none
     placement = {
@@ -193,24 +193,24 @@ def test_a_node_more_and_a_pod_less_never_hurt(
     # What is on it may keep members from the other nodes of its rack.
     assume(R not in {*more.now.anti_affinity, *more.now.matched_terms})
     target = request.needed
-    before = fits(request, nodes, When.CURRENT, target).answer
+    before = check_fit(request, nodes, When.CURRENT, target).answer
     if before is FitAnswer.YES:
-        assert fits(request, [*nodes, more], When.CURRENT, target).answer is FitAnswer.YES
+        assert check_fit(request, [*nodes, more], When.CURRENT, target).answer is FitAnswer.YES
         emptied = [replace(nodes[0], now=nodes[0].pinned), *nodes[1:]]
-        assert fits(request, emptied, When.CURRENT, target).answer is FitAnswer.YES
-        assert fits(request, nodes, When.DRAINED, target).answer is FitAnswer.YES
+        assert check_fit(request, emptied, When.CURRENT, target).answer is FitAnswer.YES
+        assert check_fit(request, nodes, When.DRAINED, target).answer is FitAnswer.YES
 
 
 @given(gangs(), clusters(), st.booleans())
 def test_neither_order_nor_grouping_matters(
     request: PlacementRequest, nodes: list[NodeInfo], backwards: bool
 ) -> None:
-    found = fits(request, nodes, When.CURRENT, request.needed)
+    found = check_fit(request, nodes, When.CURRENT, request.needed)
     apart = node_by_node.fits(request, nodes, When.CURRENT, request.needed, group=False)
     assert apart.answer is found.answer
-    assert fits(request, nodes[::-1], When.CURRENT, request.needed) == found
+    assert check_fit(request, nodes[::-1], When.CURRENT, request.needed) == found
     turned = replace(request, pod_sets=request.pod_sets[::-1])
-    assert fits(turned, nodes, When.CURRENT, request.needed).answer is found.answer
+    assert check_fit(turned, nodes, When.CURRENT, request.needed).answer is found.answer
     for pod_set in request.pod_sets:
         assert eligibility(nodes, pod_set.shape) == eligibility(nodes[::-1], pod_set.shape)
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
 from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.scheduler_order import is_found_in_scheduler_order, work_of
+from gangboard.placement.scheduler_order import is_found_in_scheduler_order, scoring_cost
 from tests.placement.making import S, port
 
 GIB = 1024**3
@@ -82,7 +82,7 @@ def test_orders_are_few_whatever_the_shapes() -> None:
     def played(*counts: int) -> int:
         """Pods in all orders together: without nodes there is nothing else to do."""
         pod_sets = tuple(PodSet(cpus(f"s{at}", "1"), count) for at, count in enumerate(counts))
-        return work_of(PlacementRequest(pod_sets), NodeSnapshot(()))
+        return scoring_cost(PlacementRequest(pod_sets), NodeSnapshot(()))
 
     assert played(1, 1) == 3 * 2
     assert played(1, 64) == 2 * 65

@@ -14,14 +14,14 @@ from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Reques
 from gangboard.domain.placement_result import Constraint, Fit, FitAnswer, PlacementCause, When
 from gangboard.domain.pod_constraints import HOSTNAME, HostPort, Spread, Taint, Toleration
 from gangboard.placement.assess import assess
-from gangboard.placement.gang_fit import fits
+from gangboard.placement.gang_fit import check_fit
 from tests.placement import node_by_node
 from tests.placement.making import S, T, gang, node, shape
 from tests.placement.reference import spread_ends
 
 ZONE = "zone"
 EMPTY = {"cpu": 0, "gpu": 0}
-WAYS = st.sampled_from([fits, node_by_node.fits])
+WAYS = st.sampled_from([check_fit, node_by_node.fits])
 
 
 @st.composite
@@ -110,7 +110,7 @@ def most(one: Shape, nodes: list[NodeInfo]) -> int:
         (
             at
             for at in range(1, 40)
-            if fits(gang(40, one), nodes, When.CURRENT, at).answer is FitAnswer.YES
+            if check_fit(gang(40, one), nodes, When.CURRENT, at).answer is FitAnswer.YES
         ),
         default=0,
     )
@@ -171,7 +171,7 @@ def test_it_is_the_cause_and_without_it_they_fit() -> None:
     assert found.empty.answer is FitAnswer.YES
 
 
-@pytest.mark.parametrize("fit", [fits, node_by_node.fits])
+@pytest.mark.parametrize("fit", [check_fit, node_by_node.fits])
 def test_with_other_shapes_or_in_one_domain_nobody_can_tell(fit: Callable[..., Fit]) -> None:
     nodes = zoned(a=[4], b=[4])
     two = PlacementRequest((PodSet(spread(), 2), PodSet(shape("driver"), 1)))

@@ -20,7 +20,7 @@ from gangboard.domain.pod_constraints import HOSTNAME, Needs, Taint
 from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.facts.unit import Unit
 from gangboard.placement.gang_nodes import nodes_for
-from gangboard.placement.members import request_of
+from gangboard.placement.members import placement_request_of
 from gangboard.placement.sentences.excluded_nodes import exclusion_code, find_shape_without_node
 from gangboard.placement.unit_placement import fit_rows, placing_of
 from tests.domain_objects import (
@@ -89,14 +89,14 @@ def test_such_a_pod_does_not_wait(pod: dict[str, Any]) -> None:
 
 
 def test_all_that_wait_are_one_question() -> None:
-    request = request_of(a_unit_of(a_gang(3, quorum=3, ask="4")))
+    request = placement_request_of(a_unit_of(a_gang(3, quorum=3, ask="4")))
     assert (request.size, request.quorum, request.topology_keys) == (3, 3, ())
     (pod_set,) = request.pod_sets
     assert (pod_set.shape.name, pod_set.shape.requests) == ("train", {GPU: Decimal(4)})
 
 
 def test_members_with_a_node_count_for_the_quorum() -> None:
-    assert request_of(a_unit_of(a_gang(3, quorum=4, on=("n0", "n1")))).quorum == 2
+    assert placement_request_of(a_unit_of(a_gang(3, quorum=4, on=("n0", "n1")))).quorum == 2
 
 
 def going(pod: Any) -> Any:
@@ -106,24 +106,24 @@ def going(pod: Any) -> Any:
 def test_members_that_are_being_deleted_count_for_the_quorum_until_they_are_gone() -> None:
     # podgroupstate.go (1.36, 1.37) never looks at deletionTimestamp.
     job, group, *pods = a_gang(2, quorum=4, on=("n0", "n1"))
-    assert request_of(a_unit_of((job, group, going(pods[0]), *pods[1:]))).quorum == 2
+    assert placement_request_of(a_unit_of((job, group, going(pods[0]), *pods[1:]))).quorum == 2
     job, group, *pods = a_gang(1, quorum=4, on=("n0", "n1", "n2", "n3"))
     unit = a_unit_of((job, group, *pods[:2], *map(going, pods[2:4]), pods[4]))
-    assert (request_of(unit).size, request_of(unit).quorum) == (1, None)
+    assert (placement_request_of(unit).size, placement_request_of(unit).quorum) == (1, None)
 
 
 def test_beyond_the_quorum_the_question_is_about_all_that_wait() -> None:
     # The scheduler then takes each as it comes: a quorum of nothing would always fit.
-    assert request_of(a_unit_of(a_gang(2, quorum=2, on=("n0", "n1")))).quorum is None
+    assert placement_request_of(a_unit_of(a_gang(2, quorum=2, on=("n0", "n1")))).quorum is None
 
 
 def test_a_nominated_member_still_waits() -> None:
     unit = a_unit_of(a_gang(2, quorum=2, nominated_node="n0"))
-    assert (request_of(unit).size, request_of(unit).quorum) == (2, 2)
+    assert (placement_request_of(unit).size, placement_request_of(unit).quorum) == (2, 2)
 
 
 def test_without_a_gang_the_question_is_about_all() -> None:
-    request = request_of(a_unit_of(a_gang(3, on=("n0",))))
+    request = placement_request_of(a_unit_of(a_gang(3, on=("n0",))))
     assert (request.size, request.quorum, request.needed) == (3, None, 3)
 
 
@@ -134,7 +134,7 @@ def test_pods_of_another_gang_in_the_group_are_placed_with_it() -> None:
     )
     there = replace(foreign_pod, node="n0")
     unit = a_unit_of((job, group, *pods), foreign_pods=(foreign_pod, there))
-    request = request_of(unit)
+    request = placement_request_of(unit)
     assert {pod_set.shape.name: pod_set.count for pod_set in request.pod_sets} == {
         "train": 1,
         "guest": 1,
@@ -153,32 +153,36 @@ def a_set(*parts: Any, **pod: Any) -> Unit:
 
 
 def test_a_shape_has_the_name_of_its_job() -> None:
-    request = request_of(a_set(a_role("driver", pods=1), a_role("workers", pods=3, ask="4")))
+    request = placement_request_of(
+        a_set(a_role("driver", pods=1), a_role("workers", pods=3, ask="4"))
+    )
     names = {pod_set.shape.name: pod_set.count for pod_set in request.pod_sets}
     assert names == {"run-driver-0": 1, "run-workers-0": 3}
 
 
 def test_several_jobs_of_a_part_are_named_by_the_part() -> None:
-    request = request_of(a_set(a_role("driver", pods=1, ask="2"), a_role("workers", jobs=3)))
+    request = placement_request_of(
+        a_set(a_role("driver", pods=1, ask="2"), a_role("workers", jobs=3))
+    )
     names = {pod_set.shape.name: pod_set.count for pod_set in request.pod_sets}
     assert names == {"run-driver-0": 1, "workers": 6}
 
 
 def test_parts_that_ask_the_same_are_one_shape() -> None:
-    (pod_set,) = request_of(a_set(a_role("driver", pods=1), a_role("workers"))).pod_sets
+    (pod_set,) = placement_request_of(a_set(a_role("driver", pods=1), a_role("workers"))).pod_sets
     assert (pod_set.shape.name, pod_set.count) == ("driver and workers", 3)
 
 
 def test_pods_of_one_job_that_ask_for_different_things_have_different_names() -> None:
     job = a_job(pods=2)
     pods = (a_pod("a", of=job), a_pod("b", of=job, requests=requests(cpu="2")))
-    pod_sets = request_of(a_unit_of((job, *pods))).pod_sets
+    pod_sets = placement_request_of(a_unit_of((job, *pods))).pod_sets
     assert [pod_set.shape.name for pod_set in pod_sets] == ["train", "train (2)"]
 
 
 def test_a_pod_without_an_owner_has_its_own_name() -> None:
     pods = (a_pod("lone"),)
-    (pod_set,) = request_of(a_unit_of((a_job(pods=1), *pods))).pod_sets
+    (pod_set,) = placement_request_of(a_unit_of((a_job(pods=1), *pods))).pod_sets
     assert pod_set.shape.name == "lone"
 
 
@@ -190,7 +194,7 @@ def test_what_pods_need_goes_into_the_shape() -> None:
         unsupported=("volumes",),
         undecidable=("devices",),
     )
-    (pod_set,) = request_of(a_unit_of(a_gang(2, needs=needs))).pod_sets
+    (pod_set,) = placement_request_of(a_unit_of(a_gang(2, needs=needs))).pod_sets
     shape = pod_set.shape
     assert dict(shape.node_selector) == {"pool": "a"}
     assert shape.host_ports == {port(80)}
@@ -250,7 +254,7 @@ def test_members_match_the_terms_of_pods_on_nodes_and_their_own() -> None:
     first, second, third = (
         pod_set.shape
         for pod_set in sorted(
-            request_of(a_unit_of((job, *pods), nodes)).pod_sets,
+            placement_request_of(a_unit_of((job, *pods), nodes)).pod_sets,
             key=lambda pod_set: [
                 S in pod_set.shape.matched_terms,
                 T in pod_set.shape.matched_terms,
@@ -320,7 +324,7 @@ def test_members_with_a_node_have_chosen_the_rack() -> None:
     job, group, *pods = a_gang(1, quorum=2, ask="4", on=("n2",))
     group = replace(a_group(quorum=2, of=job), topology_keys=("rack",))
     unit = a_unit_of((job, group, *pods), RACKS)
-    assert request_of(unit).domain == ("b",)
+    assert placement_request_of(unit).domain == ("b",)
     answer = found(unit)
     assert answer.assessment is not None
     assert set(answer.assessment.now.placement) <= {"n2", "n3"}

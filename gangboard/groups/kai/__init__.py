@@ -105,7 +105,7 @@ def _build(wire: WirePodGroup, version: str) -> Group:
         if all(child.parent != subgroup.name for child in subgroups)
     ]
     quorum = _minimum(spec, subgroups)
-    condition, reason = _refused(status.scheduling_conditions)
+    condition, reason = _newest_refusal(status.scheduling_conditions)
     amounts = Amounts()
     stale = (wire.metadata.annotations or _WireAnnotations()).stale
     detail = {
@@ -153,7 +153,11 @@ def _minimum(spec: _WireSpec, subgroups: list[_WireSubGroup]) -> int:
             for child in subgroups
             if child.parent == subgroup.name and child.name not in (*above, subgroup.name)
         ]
-        return _of_all(below, subgroup.min_sub_group) if below else max(0, subgroup.min_member or 0)
+        return (
+            _sum_of_smallest(below, subgroup.min_sub_group)
+            if below
+            else max(0, subgroup.min_member or 0)
+        )
 
     names = {subgroup.name for subgroup in subgroups}
     top = [
@@ -161,15 +165,15 @@ def _minimum(spec: _WireSpec, subgroups: list[_WireSubGroup]) -> int:
         for subgroup in subgroups
         if subgroup.parent is None or subgroup.parent not in names
     ]
-    return max(_of_all(top, spec.min_sub_group), spec.min_member or 0)
+    return max(_sum_of_smallest(top, spec.min_sub_group), spec.min_member or 0)
 
 
-def _of_all(minima: Iterable[int], number: int | None) -> int:
+def _sum_of_smallest(minima: Iterable[int], number: int | None) -> int:
     smallest_first = sorted(minima)
     return sum(smallest_first[: set_minimum(number)])
 
 
-def _refused(conditions: list[_WireCondition] | None) -> tuple[Condition | None, str]:
+def _newest_refusal(conditions: list[_WireCondition] | None) -> tuple[Condition | None, str]:
     """Return the newest refusal of the gang as a condition for `Group.placed`, and its first reason."""
     refusals = [condition for condition in conditions or () if condition.type == _UNSCHEDULABLE]
     if not refusals or refusals[-1].status != "True":

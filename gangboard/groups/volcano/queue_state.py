@@ -14,16 +14,16 @@ PHASE = "phase"
 """Name in `Group.detail`: `status.phase`."""
 REFUSED = "Unschedulable"
 """Type of a condition and reason of events."""
-NO_QUOTA = re.compile(r"queue resource quota insufficient: (?:insufficient )?(.*)")
-OVERUSED = re.compile(r"resource in cluster is overused: (?:overused )?(.*)")
+QUOTA_INSUFFICIENT = re.compile(r"queue resource quota insufficient: (?:insufficient )?(.*)")
+CLUSTER_OVERUSED = re.compile(r"resource in cluster is overused: (?:overused )?(.*)")
 _PENDING = "Pending"
-_WAITS = ("", _PENDING)
+_WAITING_PHASES = ("", _PENDING)
 
 
 def waits_for_queue(unit: Unit) -> bool:
     """Return True if the queue must admit the PodGroup, for the first time or again."""
     group = unit.group
-    if group is None or group.detail[PHASE] not in _WAITS:
+    if group is None or group.detail[PHASE] not in _WAITING_PHASES:
         return False
     return not unit.placed or is_back_in_queue(unit)
 
@@ -71,7 +71,7 @@ def newest_quota_event(unit: Unit, text: re.Pattern[str]) -> tuple[Event, str] |
             return event, match[1].rstrip(". ").replace("insufficient ", "").replace(
                 "overused ", ""
             )
-        if NO_QUOTA.search(event.note) or OVERUSED.search(event.note):
+        if QUOTA_INSUFFICIENT.search(event.note) or CLUSTER_OVERUSED.search(event.note):
             return None
     return None
 

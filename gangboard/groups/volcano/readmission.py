@@ -23,27 +23,27 @@ from gangboard.facts.lost_members import how_many_run
 from gangboard.facts.scheduler_rules import queue_of
 from gangboard.facts.unit import Unit
 from gangboard.groups.volcano.queue_state import (
-    NO_QUOTA,
+    QUOTA_INSUFFICIENT,
     group_label,
     is_back_in_queue,
     newest_quota_event,
     queue_evidence,
     queue_name,
 )
-from gangboard.placement.amounts import amount_of
+from gangboard.placement.amounts import format_amount
 from gangboard.plugins.rule import UnitRule
 
 
-def _find_let_in_again(unit: Unit) -> Finding | None:
+def _find_waits_for_readmission(unit: Unit) -> Finding | None:
     """Return a finding if some of its pods run, with the reason of the queue."""
     if not unit.ready or not is_back_in_queue(unit):
         return None
-    event, lacking = newest_quota_event(unit, NO_QUOTA) or (None, "")
+    event, lacking = newest_quota_event(unit, QUOTA_INSUFFICIENT) or (None, "")
     cause = f": not enough {lacking} is left in it" if lacking else ""
     return unit_finding(
         WAITS_FOR_READMISSION,
         unit,
-        f"{how_many_run(unit)}; {_rest(unit)} Queue {queue_name(unit)} lets {group_label(unit)} "
+        f"{how_many_run(unit)}; {_other_pods_text(unit)} Queue {queue_name(unit)} lets {group_label(unit)} "
         f"in{cause}.",
         evidence=(
             *((Evidence("Volcano says", event.note, event.regarding),) if event else ()),
@@ -52,7 +52,7 @@ def _find_let_in_again(unit: Unit) -> Finding | None:
     )
 
 
-def _rest(unit: Unit) -> str:
+def _other_pods_text(unit: Unit) -> str:
     """Return `the other pod is not made before`, or that it waits."""
     unmade, waiting = unit.missing, len(unit.unplaced)
     number = unmade + waiting
@@ -64,7 +64,7 @@ def _rest(unit: Unit) -> str:
     return f"{other_pods} wait, or are not made, until"
 
 
-class _Sum(NamedTuple):
+class _ResourceSum(NamedTuple):
     """Amounts of one resource: requested by the PodGroup, held by its pods, and allowed in the queue."""
 
     resource: str
@@ -74,7 +74,7 @@ class _Sum(NamedTuple):
 
     def text(self, amount: Decimal) -> str:
         """Return `2 CPUs`."""
-        return amount_of(self.resource, units(self.resource, amount))
+        return format_amount(self.resource, units(self.resource, amount))
 
 
 def _find_own_pods_count_twice(unit: Unit) -> Finding | None:
@@ -82,16 +82,18 @@ def _find_own_pods_count_twice(unit: Unit) -> Finding | None:
     queue, group = queue_of(unit), unit.group
     if queue is None or group is None or not is_back_in_queue(unit):
         return None
-    refusal = newest_quota_event(unit, NO_QUOTA)
+    refusal = newest_quota_event(unit, QUOTA_INSUFFICIENT)
     holding = [pod for pod in unit.placed if not pod.is_terminating]
-    excess = next(_too_much(unit, holding, queue), None)
+    excess = next(_find_excess(unit, holding, queue), None)
     if refusal is None or excess is None:
         return None
     event, _ = refusal
     requested, held, limit = (
         excess.text(size) for size in (excess.asked, excess.held, excess.most)
     )
-    pods = f"pod {holding[0].meta.ref.name}" if len(holding) == 1 else f"pods {_listed(holding)}"
+    pods = (
+        f"pod {holding[0].meta.ref.name}" if len(holding) == 1 else f"pods {_names_text(holding)}"
+    )
     return unit_finding(
         OWN_PODS_COUNT_TWICE,
         unit,
@@ -99,7 +101,7 @@ def _find_own_pods_count_twice(unit: Unit) -> Finding | None:
         f"besides the {held} of {pods}.",
         advice=(
             f"Raise capability of Queue {group.queue} to {excess.text(excess.asked + excess.held)} at least.",
-            f"{_deletion(holding, pods)}: then all of {group_label(unit)} is let in at once.",
+            f"{_deletion_text(holding, pods)}: then all of {group_label(unit)} is let in at once.",
         ),
         evidence=(
             Evidence("Volcano says", event.note, event.regarding),
@@ -112,7 +114,7 @@ def _find_own_pods_count_twice(unit: Unit) -> Finding | None:
     )
 
 
-def _deletion(holding: list[Pod], pods: str) -> str:
+def _deletion_text(holding: list[Pod], pods: str) -> str:
     """Return `Delete pod ring-0`, with the work that is lost and whether somebody must create it again."""
     is_made_by_hand = any(pod.meta.controller is None for pod in holding)
     step = (
@@ -124,7 +126,7 @@ def _deletion(holding: list[Pod], pods: str) -> str:
     return f"{step} (the work since the last checkpoint is lost)" if runs else step
 
 
-def _too_much(unit: Unit, holding: list[Pod], queue: Queue) -> Iterator[_Sum]:
+def _find_excess(unit: Unit, holding: list[Pod], queue: Queue) -> Iterator[_ResourceSum]:
     """Yield the resources for which its request fits into the queue, and the sum with its pods does not."""
     limits = {quota.resource: quota.nominal for quota in queue.quotas if quota.nominal is not None}
     requests = unit.group.requests if unit.group is not None else {}
@@ -132,10 +134,10 @@ def _too_much(unit: Unit, holding: list[Pod], queue: Queue) -> Iterator[_Sum]:
         limit = limits.get(resource)
         held = sum((pod.requests.get(resource, Decimal(0)) for pod in holding), Decimal(0))
         if limit is not None and amount <= limit < amount + held:
-            yield _Sum(resource, amount, held, limit)
+            yield _ResourceSum(resource, amount, held, limit)
 
 
-def _listed(pods: list[Pod]) -> str:
+def _names_text(pods: list[Pod]) -> str:
     return names(pod.meta.ref.name for pod in pods)
 
 
@@ -144,7 +146,7 @@ WAITS_FOR_READMISSION = UnitRule(
     Stage.RUN,
     "Lost members",
     15,
-    _find_let_in_again,
+    _find_waits_for_readmission,
     overrides=True,
     health=Health.DEGRADED,
 )

@@ -28,10 +28,10 @@ from gangboard.facts.scheduler_rules import (
 )
 from gangboard.facts.unit import Unit, lacks_room
 from gangboard.groups.volcano.queue_state import (
+    CLUSTER_OVERUSED,
     GROUP,
-    NO_QUOTA,
-    OVERUSED,
     PHASE,
+    QUOTA_INSUFFICIENT,
     REFUSED,
     group_label,
     held_nodes_text,
@@ -42,7 +42,7 @@ from gangboard.groups.volcano.queue_state import (
     queue_name,
     waits_for_queue,
 )
-from gangboard.placement.amounts import amount_of
+from gangboard.placement.amounts import format_amount
 from gangboard.plugins.rule import UnitRule
 
 _QUEUES = f"Queue.{GROUP}"
@@ -97,7 +97,7 @@ def _find_exceeds_quota(unit: Unit) -> Finding | None:
     queue, group = queue_of(unit), unit.group
     if not waits_for_queue(unit) or queue is None or group is None:
         return None
-    excesses = list(_over(group, queue))
+    excesses = list(_requests_over_limit(group, queue))
     if not excesses:
         return None
     _, requested, limit = excesses[0]
@@ -122,21 +122,21 @@ def _find_exceeds_quota(unit: Unit) -> Finding | None:
     )
 
 
-def _over(group: Group, queue: Queue) -> Iterator[tuple[str, str, str]]:
+def _requests_over_limit(group: Group, queue: Queue) -> Iterator[tuple[str, str, str]]:
     """Yield (resource, request, limit) for each request above the limit of the queue."""
     limits = {quota.resource: quota.nominal for quota in queue.quotas if quota.nominal is not None}
     for resource, amount in sorted(group.requests.items()):
         limit = limits.get(resource)
         if limit is not None and amount > limit:
             requested, allowed = (
-                amount_of(resource, units(resource, size)) for size in (amount, limit)
+                format_amount(resource, units(resource, size)) for size in (amount, limit)
             )
             yield resource, requested, allowed
 
 
 def _find_waiting_for_quota(unit: Unit) -> Finding | None:
     """Return a finding if an event says that the quota is too small now."""
-    refusal = newest_quota_event(unit, NO_QUOTA) if waits_for_queue(unit) else None
+    refusal = newest_quota_event(unit, QUOTA_INSUFFICIENT) if waits_for_queue(unit) else None
     if refusal is None:
         return None
     event, lacking = refusal
@@ -155,7 +155,7 @@ def _find_in_queue(unit: Unit) -> Finding | None:
     group = unit.group
     if group is None or not waits_for_queue(unit):
         return None
-    overused = newest_quota_event(unit, OVERUSED)
+    overused = newest_quota_event(unit, CLUSTER_OVERUSED)
     if overused is not None:
         event, lacking = overused
         return unit_finding(

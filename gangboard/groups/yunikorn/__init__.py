@@ -27,7 +27,7 @@ from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes
 class YuniKorn(GroupingAPI):
     """Applications of Apache YuniKorn."""
 
-    label = reasons.WHO
+    label = reasons.SCHEDULER
     group = "yunikorn.apache.org"
     labels: Mapping[str, str] = {
         "yunikorn.apache.org/app-id": "Application",
@@ -45,7 +45,7 @@ class YuniKorn(GroupingAPI):
     schedulers = ("yunikorn",)
     rules = reasons.RULES
     gang_rules = rejected_applications.RULES
-    event_reasons = frozenset({reasons.TOLD, reasons.OF_GANG, rejected_applications.FAILED})
+    event_reasons = frozenset({reasons.POD_EVENT, reasons.GANG_EVENT, rejected_applications.FAILED})
     # Its queue holds back the pod.
     pod_reasons: Mapping[str, str] = {"SchedulingSkipped": "Unschedulable"}
     notes = GroupingNotes(

@@ -15,12 +15,12 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.scheduler_rules import gang_refusal, no_room, waiting_for_quota
 from gangboard.facts.unit import Unit
-from gangboard.placement.amounts import amount_of, bare
+from gangboard.placement.amounts import format_amount, format_quantity
 from gangboard.plugins.rule import UnitRule
 
-TOLD, OF_GANG = "Informational", "GangScheduling"
+POD_EVENT, GANG_EVENT = "Informational", "GangScheduling"
 """Reasons of its events."""
-WHO = "YuniKorn"
+SCHEDULER = "YuniKorn"
 AMOUNTS = r"map\[([^\]]{0,2000})\]"
 """Pattern of amounts in its texts, `map[memory:1024 vcore:500]`. Its group is the text inside the brackets."""
 _RESOURCES = {"vcore": "cpu"}
@@ -34,12 +34,12 @@ _HAS_QUOTA = re.compile(
     r"Request '[^']{1,253}' (?:has become schedulable in|fits in the available)"
 )
 _REFUSED = re.compile(r"Unschedulable request '[^']{1,253}': (.*)", re.DOTALL)
-_PLUGIN = re.compile(r"failed plugin: '[^']{0,100}'\s*")
+_PLUGIN_PREFIX = re.compile(r"failed plugin: '[^']{0,100}'\s*")
 """Prefix of a cause from a plugin of Kubernetes' scheduler."""
-_ONE_TEXT = "request is waiting for cluster resources become available"
-_RESERVES = ("creating placeholders", "placeholder has been allocated")
-_GAVE_UP = ("resuming as non-gang application", "fall back to normal scheduling")
-_STEPS = (*_RESERVES, *_GAVE_UP, "all placeholders are allocated")
+_GENERIC_MESSAGE = "request is waiting for cluster resources become available"
+_RESERVATION_TEXTS = ("creating placeholders", "placeholder has been allocated")
+_GIVEN_UP_TEXTS = ("resuming as non-gang application", "fall back to normal scheduling")
+_PROGRESS_TEXTS = (*_RESERVATION_TEXTS, *_GIVEN_UP_TEXTS, "all placeholders are allocated")
 """Texts of its events about the progress of the reservation."""
 _APPLICATION = re.compile(r"Application (\S{1,253}) ")
 
@@ -47,7 +47,7 @@ _APPLICATION = re.compile(r"Application (\S{1,253}) ")
 # Events
 
 
-def _told(unit: Unit, reason: str) -> Iterator[Event]:
+def _events_of_members(unit: Unit, reason: str) -> Iterator[Event]:
     """Yield its events with this reason about members, the newest first."""
     members = {pod.meta.ref.uid for pod in unit.pods}
     return (
@@ -55,11 +55,11 @@ def _told(unit: Unit, reason: str) -> Iterator[Event]:
     )
 
 
-def _without_quota(unit: Unit) -> dict[str, tuple[Event, re.Match[str]]]:
+def _quota_refusals(unit: Unit) -> dict[str, tuple[Event, re.Match[str]]]:
     """Return uid → newest event about quota, for the members that wait for quota."""
     waiting = {pod.meta.ref.uid for pod in unit.unplaced if pod.is_untried}
     newest: dict[str, tuple[Event, re.Match[str]] | None] = {}
-    for event in _told(unit, TOLD):
+    for event in _events_of_members(unit, POD_EVENT):
         uid, match = event.regarding.uid, _NO_QUOTA.match(event.note)
         if uid in waiting and uid not in newest:
             if match is not None:
@@ -85,8 +85,8 @@ def _gang_event(unit: Unit, *texts: str) -> tuple[Event, str] | None:
 
     Other events with this reason name the task group of a pod. They also follow after the gang was given up.
     """
-    for event in _told(unit, OF_GANG):
-        if any(text in event.note for text in _STEPS):
+    for event in _events_of_members(unit, GANG_EVENT):
+        if any(text in event.note for text in _PROGRESS_TEXTS):
             if not any(text in event.note for text in texts):
                 return None
             application = _APPLICATION.match(event.note)
@@ -94,8 +94,8 @@ def _gang_event(unit: Unit, *texts: str) -> tuple[Event, str] | None:
     return None
 
 
-def _says(event: Event) -> Evidence:
-    return Evidence(f"{WHO} says", event.note, event.regarding)
+def _event_evidence(event: Event) -> Evidence:
+    return Evidence(f"{SCHEDULER} says", event.note, event.regarding)
 
 
 # Amounts
@@ -103,18 +103,18 @@ def _says(event: Event) -> Evidence:
 
 def first_shortage(requested: str, available: str) -> tuple[str, str] | None:
     """Return the requested and the remaining amount of the first resource that lacks room: `4 CPUs`, `2.5`."""
-    return next(_lacking(_amounts(requested), _amounts(available)), None)
+    return next(_shortages(_amounts(requested), _amounts(available)), None)
 
 
-def _lacking(
+def _shortages(
     requested: Mapping[str, Decimal], available: Mapping[str, Decimal]
 ) -> Iterator[tuple[str, str]]:
     for resource, amount in sorted(requested.items()):
         if resource in available and amount > available[resource]:
             remaining = max(Decimal(0), available[resource])
             yield (
-                amount_of(resource, units(resource, amount)),
-                bare(resource, units(resource, remaining)),
+                format_amount(resource, units(resource, amount)),
+                format_quantity(resource, units(resource, remaining)),
             )
 
 
@@ -136,7 +136,7 @@ def _amounts(text: str) -> Mapping[str, Decimal]:
 
 
 def _find_waiting_for_quota(unit: Unit) -> Finding | None:
-    refusals = _without_quota(unit) if not unit.placed else {}
+    refusals = _quota_refusals(unit) if not unit.placed else {}
     if not refusals:
         return None
     event, match = next(iter(refusals.values()))
@@ -144,30 +144,30 @@ def _find_waiting_for_quota(unit: Unit) -> Finding | None:
         WAITING_FOR_QUOTA,
         unit,
         _quota_text(len(refusals), match),
-        evidence=(_says(event),),
+        evidence=(_event_evidence(event),),
         since=event.first_seen,
     )
 
 
 def _find_given_up(unit: Unit) -> Finding | None:
     """Return a finding if it gave up the reservation and places pod by pod."""
-    newest = _gang_event(unit, *_GAVE_UP)
+    newest = _gang_event(unit, *_GIVEN_UP_TEXTS)
     if newest is None or not unit.placed or not unit.unplaced:
         return None
     event, application = newest
     return unit_finding(
         GIVEN_UP,
         unit,
-        f"{WHO} gave up the gang of application {application} and runs it pod by pod: "
+        f"{SCHEDULER} gave up the gang of application {application} and runs it pod by pod: "
         f"{out_of(len(unit.placed), unit.wanted, 'pod')} {is_or_are(len(unit.placed))} placed.",
-        evidence=(_says(event),),
+        evidence=(_event_evidence(event),),
         since=event.first_seen,
     )
 
 
 def _find_partly_placed(unit: Unit) -> Finding | None:
     """Return a finding if some members hold a node and others, without a condition, wait for quota."""
-    refusals = _without_quota(unit) if unit.placed else {}
+    refusals = _quota_refusals(unit) if unit.placed else {}
     if not refusals:
         return None
     event, match = next(iter(refusals.values()))
@@ -178,14 +178,14 @@ def _find_partly_placed(unit: Unit) -> Finding | None:
         PARTLY_PLACED,
         unit,
         f"{out_of(placed, unit.wanted, 'pod')} {hold} a node. {quota}",
-        evidence=(_says(event),),
+        evidence=(_event_evidence(event),),
         since=event.first_seen,
     )
 
 
 def _find_reserved(unit: Unit) -> Finding | None:
     """Return a finding while placeholders reserve room for members that the scheduler has not tried."""
-    newest = _gang_event(unit, *_RESERVES)
+    newest = _gang_event(unit, *_RESERVATION_TEXTS)
     untried = [pod for pod in unit.unplaced if pod.is_untried]
     if newest is None or unit.placed or not untried:
         return None
@@ -197,17 +197,17 @@ def _find_reserved(unit: Unit) -> Finding | None:
         RESERVED,
         unit,
         sentence(
-            f"{WHO} holds {count(len(untried), 'pod')} back until the placeholders of application "
+            f"{SCHEDULER} holds {count(len(untried), 'pod')} back until the placeholders of application "
             f"{application} all have a node{no_node}{f': {quote(cause)}' if cause else ''}"
         ),
-        evidence=(_says(event), *_asked_by(held)),
+        evidence=(_event_evidence(event), *_placeholder_evidence(held)),
         since=event.first_seen,
     )
 
 
 def _find_no_room(unit: Unit) -> Finding | None:
     refused = unit.refused
-    return gang_refusal(NO_ROOM, unit, WHO, _cause(unit, refused)) if refused else None
+    return gang_refusal(NO_ROOM, unit, SCHEDULER, _cause(unit, refused)) if refused else None
 
 
 def _cause(unit: Unit, refused: tuple[Pod, ...]) -> str:
@@ -215,16 +215,18 @@ def _cause(unit: Unit, refused: tuple[Pod, ...]) -> str:
     if refusal := _refusal(unit, refused):
         return refusal
     texts = (pod.scheduled.message for pod in refused if pod.scheduled is not None)
-    return next((sentence(text).rstrip(".") for text in texts if text != _ONE_TEXT), "")
+    return next((sentence(text).rstrip(".") for text in texts if text != _GENERIC_MESSAGE), "")
 
 
 def _refusal(unit: Unit, refused: Sequence[Pod]) -> str:
     """Return why these pods have no node, from the newest event; empty if no event tells."""
     waiting = {pod.meta.ref.uid for pod in refused}
-    events = (item for item in unit.events if item.reason == TOLD and item.regarding.uid in waiting)
+    events = (
+        item for item in unit.events if item.reason == POD_EVENT and item.regarding.uid in waiting
+    )
     for event in events:
         if match := _REFUSED.match(event.note):
-            return _PLUGIN.sub("", match[1]).strip().rstrip("; ")
+            return _PLUGIN_PREFIX.sub("", match[1]).strip().rstrip("; ")
         # For a queue without a limit this is the room left in the whole cluster.
         if match := _NO_QUOTA.match(event.note):
             lack = first_shortage(match[2], match[3])
@@ -233,11 +235,11 @@ def _refusal(unit: Unit, refused: Sequence[Pod]) -> str:
     return ""
 
 
-def _asked_by(held: Sequence[Pod]) -> Iterator[Evidence]:
+def _placeholder_evidence(held: Sequence[Pod]) -> Iterator[Evidence]:
     """Yield the requests and the condition of the first of these placeholders."""
     for pod in held[:1]:
         requests = ", ".join(
-            amount_of(name, units(name, size), named=True)
+            format_amount(name, units(name, size), named=True)
             for name, size in sorted(pod.requests.items())
         )
         yield Evidence("requests of a placeholder", requests or "none", pod.meta.ref)

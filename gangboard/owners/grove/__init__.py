@@ -31,7 +31,7 @@ from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
 from gangboard.owners.grove import failures, scheduling_gates
 from gangboard.owners.grove.expected_cliques import (
-    Scaled,
+    ScaledClique,
     complete_scaling_group,
     complete_set,
     scaled_cliques,
@@ -200,7 +200,7 @@ class PodClique(GroveKind):
 
 
 def _cliques(
-    template: WireSetTemplate, replicas: int, scaled: Mapping[str, Scaled]
+    template: WireSetTemplate, replicas: int, scaled: Mapping[str, ScaledClique]
 ) -> tuple[tuple[Role, ...], tuple[str, ...]]:
     """Return a role for each clique, its replicas being all its PodCliques by the template, and the faults of it."""
     roles, faults = dict[str, Role](), list[str]()

@@ -22,26 +22,26 @@ from gangboard.owners.grove.wire import (
 )
 
 
-class Scaled(NamedTuple):
+class ScaledClique(NamedTuple):
     """The scaling group that a clique of a set is in, and its replicas by the template."""
 
     group: str
     replicas: int
 
 
-_scaled = msgspec.json.Decoder(dict[str, Scaled])
+_scaled_decoder = msgspec.json.Decoder(dict[str, ScaledClique])
 
 
-def scaled_cliques(template: WireSetTemplate) -> dict[str, Scaled]:
+def scaled_cliques(template: WireSetTemplate) -> dict[str, ScaledClique]:
     """Return clique → the scaling group that it is in."""
     return {
-        clique: Scaled(group.name, or_one(group.replicas))
+        clique: ScaledClique(group.name, or_one(group.replicas))
         for group in template.groups or ()
         for clique in group.clique_names or ()
     }
 
 
-def template_detail(replicas: int, scaled: Mapping[str, Scaled]) -> dict[str, str]:
+def template_detail(replicas: int, scaled: Mapping[str, ScaledClique]) -> dict[str, str]:
     """Return the facts of its template that the detail of a set keeps beside the cliques."""
     return {"replicas": str(replicas), "scaled": msgspec.json.encode(scaled).decode()}
 
@@ -60,7 +60,7 @@ def complete_scaling_group(owner: Owner, made: Sequence[Owner]) -> Owner:
     existing: dict[str, dict[int, str]] = defaultdict(dict)
     cliques = owner.detail["cliques"].split()
     label_of = {
-        name: child.detail.get(GROUP_INDEX, "") for child in made for name in _names_of(child)
+        name: child.detail.get(GROUP_INDEX, "") for child in made for name in _role_names(child)
     }
     for name, role in roles.items():
         index, clique = _replica_of(owner, name, label_of[name], cliques)
@@ -72,7 +72,7 @@ def complete_scaling_group(owner: Owner, made: Sequence[Owner]) -> Owner:
         if not existing_roles.get(clique):
             continue
         alike = list(existing_roles[clique].values())[-1]
-        names = _names(owner.meta.ref.name, clique, number, existing[clique])
+        names = _replica_names(owner.meta.ref.name, clique, number, existing[clique])
         replicas = name_replicas(alike, names, number, existing_roles[clique], left)
         left = max(0, left - (len(replicas) - len(existing_roles[clique])))
         roles.update((role.name, role) for role in replicas)
@@ -81,7 +81,7 @@ def complete_scaling_group(owner: Owner, made: Sequence[Owner]) -> Owner:
 
 def complete_set(owner: Owner, made: Sequence[Owner]) -> Owner:
     """Return the set with the existing PodCliques and those that its template asks for besides."""
-    roles = _Expected(owner, made).roles()
+    roles = _ExpectedCliques(owner, made).roles()
     owner_with_roles = with_roles(owner, roles)
     return replace(
         owner_with_roles, grace_seconds=max(part.grace_seconds for part in (owner, *made))
@@ -92,7 +92,7 @@ def _roles_by_name(made: Sequence[Owner]) -> dict[str, Role]:
     return {role.name: role for child in made for role in child.roles}
 
 
-def _names_of(made: Owner) -> tuple[str, ...]:
+def _role_names(made: Owner) -> tuple[str, ...]:
     return tuple(role.name for role in made.roles)
 
 
@@ -118,19 +118,21 @@ def _template_of(group: Owner, name: str) -> str:
     return max(ends, key=len, default=_replica_of(group, name, "", ())[1])
 
 
-def _names(owner: str, template: str, number: int, existing: Mapping[int, str]) -> Iterator[str]:
+def _replica_names(
+    owner: str, template: str, number: int, existing: Mapping[int, str]
+) -> Iterator[str]:
     """Yield the name of each replica: that of the existing one, else the one that Grove would give it."""
     return (existing.get(index, f"{owner}-{index}-{template}") for index in range(number))
 
 
-class _Expected:
+class _ExpectedCliques:
     """The PodCliques of a set: those of its existing scaling groups, and those that only its template names."""
 
     def __init__(self, owner: Owner, made: Sequence[Owner]) -> None:
         self._owner = owner
         self._name = owner.meta.ref.name
         self._replicas = int(owner.detail["replicas"])
-        self._scaled = _scaled.decode(owner.detail["scaled"])
+        self._scaled = _scaled_decoder.decode(owner.detail["scaled"])
         self._made = _roles_by_name(made)
         self._sizes: dict[str, dict[int, int]] = defaultdict(dict)
         """Scaling group of the template → replica of the set → its size, where it exists."""
@@ -139,7 +141,7 @@ class _Expected:
         self._labels: dict[str, str] = {}
         """Name of a PodClique → its label about the replica of the set."""
         for one in made:
-            self._labels.update(dict.fromkeys(_names_of(one), one.detail.get(SET_INDEX, "")))
+            self._labels.update(dict.fromkeys(_role_names(one), one.detail.get(SET_INDEX, "")))
             if (one.meta.ref.group, one.meta.ref.kind) == (GROUP, SCALING_GROUP):
                 self._take_group(one)
         self._existing: dict[str, dict[int, str]] = defaultdict(dict)
@@ -182,11 +184,11 @@ class _Expected:
         told.update((name, role) for name, role in self._made.items() if name not in told)
         return list(told.values())
 
-    def _names(self, clique: str, scaled: Scaled | None) -> tuple[int, Iterator[str]]:
+    def _names(self, clique: str, scaled: ScaledClique | None) -> tuple[int, Iterator[str]]:
         """Return how many PodCliques of a clique its scaling groups do not tell, and their names."""
         if scaled is None:
             existing = self._existing[clique]
-            return self._replicas, _names(self._name, clique, self._replicas, existing)
+            return self._replicas, _replica_names(self._name, clique, self._replicas, existing)
         sizes = {
             index: 0 if clique in self._has[scaled.group, index] else size
             for index, size in self._sizes[scaled.group].items()

@@ -31,8 +31,8 @@ _NOT_EXPRESSIBLE = re.compile(
     r"|feature gate|CompositePodGroup",
     re.IGNORECASE,
 )
-_HEAD = re.compile(r"^\[Operation: [^\]]*\] message: ")
-_FORBIDDEN = re.compile(r'^[\w.]{1,253} "[^"]{0,253}" is forbidden: ')
+_OPERATION_PREFIX = re.compile(r"^\[Operation: [^\]]*\] message: ")
+_FORBIDDEN_PREFIX = re.compile(r'^[\w.]{1,253} "[^"]{0,253}" is forbidden: ')
 _REFUSED = re.compile(r'forbidden|denied the request|failed calling webhook|"[^"]*" is invalid')
 
 
@@ -46,7 +46,7 @@ def find_not_expressible(unit: Unit) -> Finding | None:
         text, source = event.note, Evidence(event.reason, event.note, event.regarding)
         since = event.first_seen
     else:
-        error = error_of(unit, _is_of_backend)
+        error = nearest_error(unit, _is_of_backend)
         if error is None:
             return None
         text, source, since = error.detail["error"], _evidence_of_error(error), None
@@ -57,7 +57,7 @@ def find_not_expressible(unit: Unit) -> Finding | None:
     return unit_finding(
         NOT_EXPRESSIBLE,
         unit,
-        f"Its scheduler cannot be told of {whose}: {sentence(quote(_words(text)))}",
+        f"Its scheduler cannot be told of {whose}: {sentence(quote(_innermost_cause(text)))}",
         advice=(
             f"Re-create {label(unit.owner.meta.ref)} in a shape that its scheduler takes: Grove cannot "
             "change it in place.",
@@ -82,7 +82,7 @@ def find_error(unit: Unit) -> Finding | None:
     """Return a finding while pods of a unit are missing and Grove reports an error."""
     if is_formed(unit) or not unit.missing:
         return None
-    error = error_of(unit)
+    error = nearest_error(unit)
     if error is None:
         return None
     text = error.detail["error"]
@@ -92,7 +92,7 @@ def find_error(unit: Unit) -> Finding | None:
     return unit_finding(
         rule,
         unit,
-        f"{exist}, and Grove failed at {label(error.meta.ref)}: {sentence(quote(_words(text)))}",
+        f"{exist}, and Grove failed at {label(error.meta.ref)}: {sentence(quote(_innermost_cause(text)))}",
         evidence=(_evidence_of_error(error), Evidence("pods", f"{live} of {unit.wanted}")),
     )
 
@@ -109,9 +109,9 @@ def _is_of_backend(error: Owner) -> bool:
     return bool(_NOT_EXPRESSIBLE.search(text)) and not _REFUSED.search(text)
 
 
-def _words(text: str) -> str:
+def _innermost_cause(text: str) -> str:
     """Return the innermost cause of an error: Grove puts its own head and each cause behind another."""
-    return _FORBIDDEN.sub("", _HEAD.sub("", text.rpartition(", cause: ")[2]))
+    return _FORBIDDEN_PREFIX.sub("", _OPERATION_PREFIX.sub("", text.rpartition(", cause: ")[2]))
 
 
 def _evidence_of_error(error: Owner) -> Evidence:
@@ -124,7 +124,7 @@ def evidence(unit: Unit) -> tuple[Evidence, ...]:
     The `minReplicas` of a PodClique are summed over its PodGangs. Once a PodGang was placed Grove can lower its `minReplicas` to 0; a core group cannot need no pod, and
     keeps the last positive number.
     """
-    error = error_of(unit)
+    error = nearest_error(unit)
     errors = (_evidence_of_error(error),) if error is not None else ()
     clique = clique_of(unit)
     if unit.group is None or unit.quorum is None or clique is None:
@@ -191,11 +191,11 @@ def podgangs_of(unit: Unit) -> tuple[Group, ...]:
     return tuple(podgang for podgang in podgangs if podgang is not None)
 
 
-def _any(_error: Owner) -> bool:
+def _accept_any(_error: Owner) -> bool:
     return True
 
 
-def error_of(unit: Unit, wanted: Callable[[Owner], bool] = _any) -> Owner | None:
+def nearest_error(unit: Unit, wanted: Callable[[Owner], bool] = _accept_any) -> Owner | None:
     """Return the nearest object above the pods of a unit that has an error, its PodClique first."""
     clique = clique_of(unit)
     above = clique.meta.controller if clique is not None else None

@@ -47,7 +47,9 @@ def find_missing_group(unit: Unit) -> Finding | None:
     if newest is not None and newest + COUNT_GRACE > unit.now:
         due = newest + COUNT_GRACE
         return still_starting(GROUP_MISSING, unit, f"{wait}.", recheck_at=due)
-    plan = next((workload for workload in unit.gang.workloads if _is_of(workload, podgang)), None)
+    plan = next(
+        (workload for workload in unit.gang.workloads if _is_made_for(workload, podgang)), None
+    )
     made = f"only {label(plan.meta.ref)}" if plan is not None else "not even a Workload"
     return unit_finding(
         GROUP_MISSING,
@@ -60,7 +62,7 @@ def find_missing_group(unit: Unit) -> Finding | None:
     )
 
 
-def _is_of(group: Group, podgang: Group) -> bool:
+def _is_made_for(group: Group, podgang: Group) -> bool:
     ref = group.controller_ref
     named = ref is not None and ref == (*PODGANGS, podgang.meta.ref.name)
     return named or podgang.meta.ref.uid in group.meta.owner_uids
@@ -87,7 +89,7 @@ def _find_gated(unit: Unit, rule: UnitRule) -> Finding | None:
     gated = [pod for pod in unit.unplaced if pod.gates]
     if not gated or not lacks_room(unit) or any(set(pod.gates) != {_GATE} for pod in gated):
         return None
-    parts = [(pods, _awaited(unit, pods)) for pods in _by_podgang(gated)]
+    parts = [(pods, _find_awaited(unit, pods)) for pods in _by_podgang(gated)]
     # A pod whose PodGang is not complete is nearer to the cause than one behind a complete PodGang.
     unready = [one for one in parts if one[1].rule is NOT_READY]
     told = unready or parts
@@ -106,7 +108,7 @@ def _by_podgang(gated: Sequence[Pod]) -> list[list[Pod]]:
 
 
 def _gated_finding(
-    unit: Unit, rule: UnitRule, parts: Sequence[tuple[Sequence[Pod], _Awaited]]
+    unit: Unit, rule: UnitRule, parts: Sequence[tuple[Sequence[Pod], _AwaitedPodGang]]
 ) -> Finding:
     """Return the finding about gated pods, each part with the PodGang that it waits for."""
     gated = [pod for pods, _ in parts for pod in pods]
@@ -139,7 +141,7 @@ def _gated_finding(
     )
 
 
-class _Awaited(NamedTuple):
+class _AwaitedPodGang(NamedTuple):
     """What gated pods wait for."""
 
     what: str
@@ -155,16 +157,18 @@ class _Awaited(NamedTuple):
         return GATED if self.is_complete else NOT_READY
 
 
-def _awaited(unit: Unit, gated: Sequence[Pod]) -> _Awaited:
+def _find_awaited(unit: Unit, gated: Sequence[Pod]) -> _AwaitedPodGang:
     name, base_name = (gated[0].labels.get(key, "") for key in (PODGANG_LABEL, _BASE_LABEL))
     podgang = podgang_named(unit, name)
     if podgang is None:
-        return _Awaited(f"PodGang {name}, which does not exist" if name else "a PodGang", True)
+        return _AwaitedPodGang(
+            f"PodGang {name}, which does not exist" if name else "a PodGang", True
+        )
     ref = podgang.meta.ref
     gone = [part.name for part in podgang.templates if clique_named(unit, part.name) is None]
     if gone:
         what = f"{label(ref)}, which names PodClique {names(gone)} that does not exist"
-        return _Awaited(what, True, (Evidence("spec.podgroups[].name", names(gone), ref),))
+        return _AwaitedPodGang(what, True, (Evidence("spec.podgroups[].name", names(gone), ref),))
     initialized = find_condition(podgang.conditions, "Initialized")
     if initialized is None or not initialized.is_true:
         there = {part.name for part in podgang.templates}
@@ -172,32 +176,34 @@ def _awaited(unit: Unit, gated: Sequence[Pod]) -> _Awaited:
         size = sum(role.pods for role in unit.owner.roles if role.name in there)
         said = (Evidence("Initialized", initialized.message, ref),) if initialized else ()
         exist = "exists" if pods == 1 else "exist"
-        return _Awaited(
+        return _AwaitedPodGang(
             f"{label(ref)}, of which {out_of(pods, size, 'pod')} {exist}", pods >= size, said
         )
     listed = {member for part in podgang.templates for member in part.members}
     if all(one.meta.ref.name not in listed for one in gated):
         they = "it" if len(gated) == 1 else "them"
         number = Evidence("spec.podgroups[].podReferences", str(len(listed)), ref)
-        return _Awaited(f"{label(ref)} to list {they}", True, (number,), is_complete=True)
-    short = _short_of_base(unit, base_name) if base_name else None
-    return short or _Awaited(f"{_OPERATOR}: {label(ref)} is complete", True, is_complete=True)
+        return _AwaitedPodGang(f"{label(ref)} to list {they}", True, (number,), is_complete=True)
+    short = _find_unmet_base(unit, base_name) if base_name else None
+    return short or _AwaitedPodGang(
+        f"{_OPERATOR}: {label(ref)} is complete", True, is_complete=True
+    )
 
 
-def _short_of_base(unit: Unit, name: str) -> _Awaited | None:
+def _find_unmet_base(unit: Unit, name: str) -> _AwaitedPodGang | None:
     """Return what a base PodGang lacks before others follow it; None where it has it all."""
     base = podgang_named(unit, name)
     if base is None:
-        return _Awaited(f"base PodGang {name}, which does not exist", True, is_complete=True)
+        return _AwaitedPodGang(f"base PodGang {name}, which does not exist", True, is_complete=True)
     for part in base.templates:
         clique = clique_named(unit, part.name)
         if clique is None:
             what = f"base PodGang {name}, which names PodClique {part.name} that does not exist"
             named = (Evidence("spec.podgroups[].name", part.name, base.meta.ref),)
-            return _Awaited(what, True, named, is_complete=True)
+            return _AwaitedPodGang(what, True, named, is_complete=True)
         scheduled, needed = int(clique.detail["scheduled"]), part.quorum or 0
         if scheduled < needed:
-            return _Awaited(
+            return _AwaitedPodGang(
                 f"base PodGang {name}: {label(clique.meta.ref)} has {scheduled} of "
                 f"{count(needed, 'pod')} placed",
                 False,

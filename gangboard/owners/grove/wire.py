@@ -16,7 +16,7 @@ SET_INDEX, GROUP_INDEX = "set replica", "group replica"
 """Names in `detail` of a PodClique or scaling group: the replica of the set, and of the scaling group, that it is of."""
 
 # Waits of Grove itself, which are no refusals (operator/internal/errors/errors.go).
-_WAITS = frozenset({"ERR_REQUEUE_AFTER", "ERR_CONTINUE_RECONCILE_AND_REQUEUE"})
+_REQUEUE_CODES = frozenset({"ERR_REQUEUE_AFTER", "ERR_CONTINUE_RECONCILE_AND_REQUEUE"})
 
 
 class WireError(Wire):
@@ -140,7 +140,7 @@ def last_error(status: WireStatus | None) -> dict[str, str]:
     errors = [
         error
         for error in (status.last_errors if status else None) or ()
-        if error.code not in _WAITS
+        if error.code not in _REQUEUE_CODES
     ]
     if not errors or not errors[-1].description:
         return {}

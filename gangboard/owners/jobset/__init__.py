@@ -26,9 +26,9 @@ from gangboard.owners.jobset.gang_requests import read_gang_requests
 from gangboard.owners.jobset.policies import (
     POLICIES,
     Policies,
-    policies_of,
+    decode_policies,
+    encode_policies,
     read_policies,
-    written,
 )
 from gangboard.owners.jobset.wire import (
     WireJobSet,
@@ -39,11 +39,11 @@ from gangboard.owners.jobset.wire import (
 )
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
-_ENDS = {"Failed": Outcome.FAILED, "Completed": Outcome.SUCCEEDED}
+_OUTCOMES = {"Failed": Outcome.FAILED, "Completed": Outcome.SUCCEEDED}
 # More child Jobs of one JobSet than a control plane can carry; names beyond are not made up.
 MAX_CHILDREN = 5_000
 # How the actions of a failure policy end whose restarts are not held against `maxRestarts`.
-_UNCOUNTED = "AndIgnoreMaxRestarts"
+_UNCOUNTED_SUFFIX = "AndIgnoreMaxRestarts"
 
 
 class JobSet(OwnerKind):
@@ -124,7 +124,7 @@ class JobSet(OwnerKind):
             group_name=shared_text(role.group_name for role in roles),
             priority_class=shared_text(job.pod.priority_class_name or "" for job in jobs),
             resumed_at=resumed_at(conditions),
-            detail={POLICIES: written(policies)},
+            detail={POLICIES: encode_policies(policies)},
             independent_claim=read_independent_claim(wire),
             grace_seconds=max((job.grace_seconds for job in jobs), default=DEFAULT_GRACE),
         )
@@ -132,7 +132,7 @@ class JobSet(OwnerKind):
 
     def tries_again(self, owner: Owner) -> bool:
         """Return whether it replaces Jobs that fail: it restarts all of them or one."""
-        policies = policies_of(owner)
+        policies = decode_policies(owner)
         rules = policies.failure_rules if policies is not None else ()
         if any(rule.action != "FailJobSet" for rule in rules):
             return True
@@ -208,8 +208,8 @@ def _startup_order(spec: WireJobSetSpec) -> dict[str, tuple[Dependency, ...]]:
 
 def _finish(conditions: tuple[Condition, ...], status: WireJobSetStatus) -> Finish | None:
     """Return the end: by its condition, or by `terminalState` when that came without one."""
-    ended = _ENDS.get(status.terminal_state or "")
-    return finish_by(conditions, _ENDS) or (Finish(ended) if ended else None)
+    ended = _OUTCOMES.get(status.terminal_state or "")
+    return finish_by(conditions, _OUTCOMES) or (Finish(ended) if ended else None)
 
 
 def _counted_restarts(status: WireJobSetStatus, policies: Policies) -> int:
@@ -219,7 +219,7 @@ def _counted_restarts(status: WireJobSetStatus, policies: Policies) -> int:
     have reached, less the restarts that were not to be counted (in_place_restart.go). A count of 0
     is omitted: then all count, unless a rule lets restarts go uncounted (both since v0.6).
     """
-    uncounting = any(rule.action.endswith(_UNCOUNTED) for rule in policies.failure_rules)
+    uncounting = any(rule.action.endswith(_UNCOUNTED_SUFFIX) for rule in policies.failure_rules)
     of_all = status.restarts_count_towards_max
     if of_all is None:
         of_all = 0 if uncounting else status.restarts or 0

@@ -23,9 +23,9 @@ from gangboard.domain.text import names
 
 _SCHEDULING = "spec.scheduling"
 _POLICY = "spec.gangPolicy"
-_SAID = 4
+_MAX_ENTRIES_NAMED = 4
 """Entries that a sentence names one by one."""
-_WHOLE, _PER_ROLE, _TEMPLATE = (
+_ALL_IN_ONE, _PER_ROLE, _TEMPLATE = (
     "JobSetAsGang",
     "JobSetGangPerReplicatedJob",
     "JobSetWorkloadTemplate",
@@ -60,7 +60,7 @@ class WireGangPolicy(Wire):
         )
 
 
-Asked = tuple[GangRequest | None, tuple[Role, ...]]
+JobSetGangRequests = tuple[GangRequest | None, tuple[Role, ...]]
 """The request of the JobSet, and its roles with a request each."""
 
 
@@ -68,48 +68,48 @@ def read_gang_requests(
     roles: tuple[Role, ...],
     scheduling: WireJobSetScheduling | None,
     policy: WireGangPolicy | None,
-) -> Asked:
+) -> JobSetGangRequests:
     """Return the gang requests of a JobSet of these roles, by either field."""
     if scheduling is not None and scheduling.replicated_jobs:
-        return _by_entries(roles, scheduling.replicated_jobs)
+        return _requests_of_entries(roles, scheduling.replicated_jobs)
     if scheduling is not None:
         request = read_gang_request(scheduling, quorum=_size(roles), default="gang")
-        return _at_the_top(roles, request)
-    return _by_option(roles, policy) if policy is not None else (None, roles)
+        return _requests_of_policy(roles, request)
+    return _requests_of_option(roles, policy) if policy is not None else (None, roles)
 
 
-def _at_the_top(roles: tuple[Role, ...], request: GangRequest | None) -> Asked:
+def _requests_of_policy(roles: tuple[Role, ...], request: GangRequest | None) -> JobSetGangRequests:
     if request is None or request.policy not in ("gang", "basic"):
         return request, roles
     if request.policy == "basic":
         words = f"One group of all its pods, which are placed one by one ({_SCHEDULING})"
         return replace(request, form=GangForm.POD_BY_POD, words=words), roles
     if any(role.depends_on for role in roles):
-        return _per_role(roles, f"{_SCHEDULING}; they start one after the other")
-    return _whole(roles, request, _SCHEDULING), roles
+        return _requests_per_role(roles, f"{_SCHEDULING}; they start one after the other")
+    return _request_for_all(roles, request, _SCHEDULING), roles
 
 
-def _whole(roles: Sequence[Role], request: GangRequest, field: str) -> GangRequest:
-    words = f"All its pods are one gang{_minimum(request, roles)} ({field})"
+def _request_for_all(roles: Sequence[Role], request: GangRequest, field: str) -> GangRequest:
+    words = f"All its pods are one gang{_minimum_text(request, roles)} ({field})"
     return replace(request, form=GangForm.WHOLE, words=words)
 
 
-def _per_role(roles: Iterable[Role], field: str) -> Asked:
-    own = tuple(replace(role, gang_request=_gang_of((role,))) for role in roles)
+def _requests_per_role(roles: Iterable[Role], field: str) -> JobSetGangRequests:
+    own = tuple(replace(role, gang_request=_derived_request((role,))) for role in roles)
     words = f"Each ReplicatedJob is a gang of its own ({field})"
     return GangRequest("gang", form=GangForm.PER_ROLE, words=words), own
 
 
-def _by_option(roles: tuple[Role, ...], policy: WireGangPolicy) -> Asked:
+def _requests_of_option(roles: tuple[Role, ...], policy: WireGangPolicy) -> JobSetGangRequests:
     """Return what `gangPolicy` asks for; a template without an option is taken for that option."""
     option = read_text(policy.gang_policy_option or "")
     if not option and policy.has_template:
         option = _TEMPLATE
     field = f"{_POLICY}: {option}"
-    if option == _WHOLE:
-        return _whole(roles, _gang_of(roles), field), roles
+    if option == _ALL_IN_ONE:
+        return _request_for_all(roles, _derived_request(roles), field), roles
     if option == _PER_ROLE:
-        return _per_role(roles, field)
+        return _requests_per_role(roles, field)
     if option == _TEMPLATE:
         words = f"Groups as in a Workload template of its own ({field})"
         return GangRequest("gang", form=GangForm.CUSTOM, words=words), roles
@@ -121,7 +121,9 @@ def _by_option(roles: tuple[Role, ...], policy: WireGangPolicy) -> Asked:
 # Entries of replicatedJobs
 
 
-def _by_entries(roles: tuple[Role, ...], entries: Sequence[WireGangItem]) -> Asked:
+def _requests_of_entries(
+    roles: tuple[Role, ...], entries: Sequence[WireGangItem]
+) -> JobSetGangRequests:
     """Return the requests of the entries. A role that is in no entry has none."""
     requests: dict[str, GangRequest] = {}
     forms: set[GangForm] = set()
@@ -129,12 +131,12 @@ def _by_entries(roles: tuple[Role, ...], entries: Sequence[WireGangItem]) -> Ask
     for entry in entries:
         targets = [read_text(name) for name in entry.target_replicated_jobs or ()]
         mine = [role for role in roles if role.name in targets]
-        request, form, form_words = _of_entry(entry, mine)
+        request, form, form_words = _request_of_entry(entry, mine)
         requests.update((role.name, request) for role in mine)
         forms.add(form)
         words.append(f"{names(targets)}: {form_words}")
-    if len(words) > _SAID:
-        words[_SAID:] = [f"{len(words) - _SAID} more entries"]
+    if len(words) > _MAX_ENTRIES_NAMED:
+        words[_MAX_ENTRIES_NAMED:] = [f"{len(words) - _MAX_ENTRIES_NAMED} more entries"]
     form = forms.pop() if len(forms) == 1 else GangForm.CUSTOM
     return (
         GangRequest(
@@ -148,7 +150,9 @@ def _by_entries(roles: tuple[Role, ...], entries: Sequence[WireGangItem]) -> Ask
     )
 
 
-def _of_entry(entry: WireGangItem, roles: Sequence[Role]) -> tuple[GangRequest, GangForm, str]:
+def _request_of_entry(
+    entry: WireGangItem, roles: Sequence[Role]
+) -> tuple[GangRequest, GangForm, str]:
     """Return the request of one entry for these roles, its form, and its words."""
     wire = entry if entry.job is None else entry.job
     size = _size(roles) if entry.job is None else sum(role.pods for role in roles)
@@ -160,10 +164,10 @@ def _of_entry(entry: WireGangItem, roles: Sequence[Role]) -> tuple[GangRequest, 
     if entry.job is not None:
         return request, GangForm.PER_JOB, "a gang for each Job"
     form = GangForm.PER_ROLE if len(roles) == 1 else GangForm.CUSTOM
-    return request, form, f"one gang{_minimum(request, roles)}"
+    return request, form, f"one gang{_minimum_text(request, roles)}"
 
 
-def _gang_of(roles: Iterable[Role]) -> GangRequest:
+def _derived_request(roles: Iterable[Role]) -> GangRequest:
     return GangRequest("gang", _size(roles), derived=True)
 
 
@@ -172,7 +176,7 @@ def _size(roles: Iterable[Role]) -> int:
     return sum(role.replicas * role.pods for role in roles)
 
 
-def _minimum(request: GangRequest, roles: Iterable[Role]) -> str:
+def _minimum_text(request: GangRequest, roles: Iterable[Role]) -> str:
     if request.derived or request.quorum is None:
         return ""
     return f", for which {request.quorum:,} of its {_size(roles):,} pods are enough"

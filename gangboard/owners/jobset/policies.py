@@ -88,17 +88,17 @@ def _texts(texts: list[str] | None) -> tuple[str, ...]:
     return tuple(map(read_text, texts or ()))
 
 
-def written(policies: Policies) -> str:
+def encode_policies(policies: Policies) -> str:
     """Return them as they are kept."""
     return msgspec.json.encode(policies).decode()
 
 
-def policies_of(owner: Owner) -> Policies | None:
+def decode_policies(owner: Owner) -> Policies | None:
     """Return the policies of a JobSet; None for other owners."""
     text = owner.detail.get(POLICIES)
-    return _read(text) if text is not None else None
+    return _decode(text) if text is not None else None
 
 
 @bounded_cache(256, MEBIBYTE)
-def _read(text: str) -> Policies:
+def _decode(text: str) -> Policies:
     return msgspec.json.decode(text, type=Policies)

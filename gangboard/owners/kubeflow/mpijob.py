@@ -40,11 +40,11 @@ from gangboard.plugins.owner_kind import KindNotes
 from gangboard.plugins.rule import UnitRule
 from gangboard.policy.phrases import pods_deleted, pods_made
 
-_JOBS, _PODS = "v2beta1", "v1"
+_JOB_LAUNCHER_VERSION, _POD_LAUNCHER_VERSION = "v2beta1", "v1"
 """The version whose launcher is a Job, as in any later one, and that whose launcher is a pod."""
-_WAITS = "WaitForWorkersReady"
+_WAIT_FOR_WORKERS = "WaitForWorkersReady"
 _SLOTS = "slots"  # in `detail`
-MOST_IN_COMMAND = 50
+MAX_PODS_IN_COMMAND = 50
 """Pods that one command names."""
 EVICTED = "MPIJobEvicted"
 """Reason of the condition by which the MPI operator tells of workers that were evicted."""
@@ -76,7 +76,9 @@ def find_not_made(unit: Unit) -> Finding | None:
         return None
     if not any(role.depends_on for role in unit.roles):
         return None
-    return _waiting(unit, LAUNCHER_NOT_MADE, f"Job {unit.missing_jobs[0]} is not made before")
+    return _waiting_finding(
+        unit, LAUNCHER_NOT_MADE, f"Job {unit.missing_jobs[0]} is not made before"
+    )
 
 
 def find_waiting(unit: Unit) -> Finding | None:
@@ -86,14 +88,16 @@ def find_waiting(unit: Unit) -> Finding | None:
     failures = sum(container.restarts for pod in unit.pods for container in pod.containers)
     failures += sum(job.retries for job in unit.jobs)
     ended = f" It has failed {count(failures, 'time')}." if failures else ""
-    return _waiting(unit, WAITING, "The launcher can start nothing before", ended)
+    return _waiting_finding(unit, WAITING, "The launcher can start nothing before", ended)
 
 
 def _is_launcher(unit: Unit) -> bool:
     return {role.name for role in unit.roles} == {LAUNCHER}
 
 
-def _waiting(unit: Unit, rule: UnitRule, waiting_part: str, ending: str = "") -> Finding | None:
+def _waiting_finding(
+    unit: Unit, rule: UnitRule, waiting_part: str, ending: str = ""
+) -> Finding | None:
     wanted = sum(role.pods for role in unit.owner.roles if role.name == WORKER)
     ready = sum(pod.is_ready for pod in _workers(unit.gang.pods))
     if ready >= wanted:
@@ -130,7 +134,7 @@ def find_failed_workers(unit: Unit) -> Finding | None:
         unit,
         f"{how_many_run(unit)}: {listed} failed{why}, and {they} back only when {them} deleted.",
         health=None if runs else Health.BLOCKED,
-        advice=(_delete(failed),),
+        advice=(_deletion_step(failed),),
         evidence=tuple(
             Evidence("failed pod", f"{pod.reason}: {pod.message}".strip(": "), pod.meta.ref)
             for pod in failed[:3]
@@ -138,12 +142,12 @@ def find_failed_workers(unit: Unit) -> Finding | None:
     )
 
 
-def _delete(failed: list[Pod]) -> AdvisedStep:
+def _deletion_step(failed: list[Pod]) -> AdvisedStep:
     """Return how these pods are made anew, with the command if it is short and its names are safe in a shell."""
     ref = failed[0].meta.ref
     listed = [pod.meta.ref.name for pod in failed]
     words: tuple[str, ...] = ()
-    if len(listed) <= MOST_IN_COMMAND:
+    if len(listed) <= MAX_PODS_IN_COMMAND:
         words = command(f"kubectl delete pod -n {{}}{' {}' * len(listed)}", ref.namespace, *listed)
     text = "Have them re-created."
     if not words:
@@ -187,7 +191,7 @@ class MPIJob(TrainingJob):
     """An MPIJob of either operator."""
 
     kind = "MPIJob"
-    versions = (_JOBS, _PODS)
+    versions = (_JOB_LAUNCHER_VERSION, _POD_LAUNCHER_VERSION)
     notes = KindNotes(
         gang="the MPIJob with the Job of its launcher and its pods",
         units="the PodGroup that its operator makes for it, else the launcher and the workers",
@@ -224,10 +228,10 @@ class MPIJob(TrainingJob):
         spec = wire.spec or WireTrainingSpec()
         if spec.slots_per_worker is not None:
             owner = replace(owner, detail={**owner.detail, _SLOTS: str(spec.slots_per_worker)})
-        if version == _PODS:
+        if version == _POD_LAUNCHER_VERSION:
             return owner
         status = wire.status or WireTrainingStatus()
-        waits = spec.launcher_creation_policy == _WAITS
+        waits = spec.launcher_creation_policy == _WAIT_FOR_WORKERS
         return replace(
             owner,
             roles=tuple(_role(owner, role, status, waits=waits) for role in owner.roles),
@@ -236,7 +240,7 @@ class MPIJob(TrainingJob):
 
     def workers_unless_set(self, version: str) -> int:
         """Return 0 for the MPI operator: without a number it makes no workers."""
-        return 1 if version == _PODS else 0
+        return 1 if version == _POD_LAUNCHER_VERSION else 0
 
     def facts(self, owner: Owner) -> Mapping[str, str]:
         """Return the slots of a worker."""

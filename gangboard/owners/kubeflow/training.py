@@ -45,10 +45,10 @@ from gangboard.policy.phrases import pods_deleted, pods_made
 
 QUORUM_FIELD = "schedulingPolicy.minAvailable"
 """Both operators write it into the PodGroup of a job at each look, and the API server takes another number."""
-_ENDS = {"Succeeded": Outcome.SUCCEEDED, "Failed": Outcome.FAILED}
+_OUTCOMES = {"Succeeded": Outcome.SUCCEEDED, "Failed": Outcome.FAILED}
 _ELASTIC, _NO_RUN_POLICY = "elastic", "no run policy"  # in `detail`
-_FIRST = "PyTorchJob"
-_SAID = "Restarting", "Failed"
+_REFERENCE_KIND = "PyTorchJob"
+_FAILURE_CONDITIONS = "Restarting", "Failed"
 """Types of the conditions that tell why members are missing."""
 
 
@@ -121,7 +121,7 @@ class TrainingJob(OwnerKind):
         """Return the conditions about failed members, until the job ends."""
         if unit.owner.finish is not None:
             return ()
-        conditions = (find_condition(unit.owner.conditions, type_) for type_ in _SAID)
+        conditions = (find_condition(unit.owner.conditions, type_) for type_ in _FAILURE_CONDITIONS)
         return tuple(
             Evidence(
                 condition.type, f"{condition.reason}: {condition.message}", unit.owner.meta.ref
@@ -140,7 +140,7 @@ class TrainingJob(OwnerKind):
         )
 
 
-def _notes(kind: str, limits: str = f"as of a {_FIRST}") -> KindNotes:
+def _notes(kind: str, limits: str = f"as of a {_REFERENCE_KIND}") -> KindNotes:
     return KindNotes(
         gang=f"the {kind} with its pods",
         units="the PodGroup that its operator makes for it, else each role",
@@ -169,7 +169,7 @@ class PaddleJob(TrainingJob):
 class PyTorchJob(TrainingJob):
     """A PyTorchJob: the kind that most use, whose notes say what holds for all."""
 
-    kind = _FIRST
+    kind = _REFERENCE_KIND
     notes = _notes(
         kind,
         "one role alone cannot be suspended. What it says of running is not believed: pods are counted. With "
@@ -194,7 +194,7 @@ class XGBoostJob(TrainingJob):
     notes = _notes(
         kind,
         # UpdateJobStatus in xgboostjob_controller.go of training-operator 1.9.3.
-        f"as of a {_FIRST}. A pod that fails is its end, unless the `restartPolicy` of its role is `ExitCode`",
+        f"as of a {_REFERENCE_KIND}. A pod that fails is its end, unless the `restartPolicy` of its role is `ExitCode`",
     )
     pod_marks: Mapping[str, tuple[str, ...]] = {OPERATOR: ("xgboostjob-controller",)}
 
@@ -259,7 +259,7 @@ def _gang_request(policy: WireSchedulingPolicy | None, size: int) -> GangRequest
 
 def _finish(conditions: tuple[Condition, ...]) -> Finish | None:
     """Return the end that a job has by its conditions. The message of a success adds nothing to its outcome."""
-    finish = finish_by(conditions, _ENDS)
+    finish = finish_by(conditions, _OUTCOMES)
     if finish is None or finish.outcome is Outcome.FAILED:
         return finish
     return replace(finish, message="")

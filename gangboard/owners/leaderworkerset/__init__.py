@@ -53,7 +53,7 @@ from gangboard.plugins.rule import UnitRule
 _PREFIX = "leaderworkerset.sigs.k8s.io"
 _MAX_UNAVAILABLE = "maxUnavailable"
 _MAX_UNAVAILABLE_PATH = f"spec.rolloutStrategy.rollingUpdateConfiguration.{_MAX_UNAVAILABLE}"
-_NO_SET = re.compile(r"^Failed to create (leader|worker) statefulset\b")
+_STATEFUL_SET_REFUSED = re.compile(r"^Failed to create (leader|worker) statefulset\b")
 """How its controller begins to say that a StatefulSet was refused; the API server's words are in its log."""
 _NAME, _INDEX = f"{_PREFIX}/name", f"{_PREFIX}/group-index"
 
@@ -121,7 +121,7 @@ def _find_refused(unit: Unit) -> Finding | None:
     if is_formed(unit) or not unit.missing:
         return None
     refusal = newest_creation_refusal(unit)
-    refused_set = _NO_SET.search(refusal.event.note) if refusal is not None else None
+    refused_set = _STATEFUL_SET_REFUSED.search(refusal.event.note) if refusal is not None else None
     if refusal is None or refused_set is None:
         return None
     owner = next(
@@ -237,11 +237,15 @@ def _detail(spec: WireLeaderWorkerSetSpec) -> dict[str, str]:
 def _role(wire: WireLeaderWorkerSet, replicas: int, size: int) -> Role:
     """Return its replicas, each named as its leader pod: `<name>-<index>`."""
     return Role(
-        wire.metadata.name, replicas, pods=size, noun="replica", followers_wait=_until(wire)
+        wire.metadata.name,
+        replicas,
+        pods=size,
+        noun="replica",
+        followers_wait=_awaited_leader_state(wire),
     )
 
 
-def _until(wire: WireLeaderWorkerSet) -> LeaderState | None:
+def _awaited_leader_state(wire: WireLeaderWorkerSet) -> LeaderState | None:
     """Return the state of a leader before which its workers are not made."""
     if wire.spec is not None and wire.spec.startup_policy == "LeaderReady":
         return LeaderState.READY

@@ -29,29 +29,29 @@ _SENTENCES = {
 def find_not_made(unit: Unit) -> Finding | None:
     """Return a finding while groups are not made, for any reason without a rule of its own here."""
     condition = _refusal(unit)
-    if condition is None or condition.reason in _OTHERS:
+    if condition is None or condition.reason in _SPECIFIC_RULES:
         return None
     return _finding(unit, condition, NOT_MADE)
 
 
 def find_blocked(unit: Unit) -> Finding | None:
     """Return a finding while a former group is in the way."""
-    return _find(unit, BLOCKED)
+    return _find_by_rule(unit, BLOCKED)
 
 
 def find_invalid(unit: Unit) -> Finding | None:
     """Return a finding if no group can express the requested policy."""
-    return _find(unit, INVALID)
+    return _find_by_rule(unit, INVALID)
 
 
 def find_waiting(unit: Unit) -> Finding | None:
     """Return a finding while the Workload of a parent is not ready."""
-    return _find(unit, WAITING)
+    return _find_by_rule(unit, WAITING)
 
 
-def _find(unit: Unit, rule: UnitRule) -> Finding | None:
+def _find_by_rule(unit: Unit, rule: UnitRule) -> Finding | None:
     condition = _refusal(unit)
-    if condition is None or _OTHERS.get(condition.reason) is not rule:
+    if condition is None or _SPECIFIC_RULES.get(condition.reason) is not rule:
         return None
     return _finding(unit, condition, rule)
 
@@ -110,7 +110,7 @@ WAITING = UnitRule(
     find_waiting,
     health=Health.WAITING,
 )
-_OTHERS = {
+_SPECIFIC_RULES = {
     "PodGroupCleanupBlocked": BLOCKED,
     "InvalidSchedulingConfiguration": INVALID,
     "ParentWorkloadNotReady": WAITING,

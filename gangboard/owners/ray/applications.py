@@ -29,7 +29,7 @@ from gangboard.plugins.rule import UnitRule
 
 APPLICATION = "application"  # in `detail`
 _BROKEN = frozenset({"DEPLOY_FAILED", "UNHEALTHY"})
-_SERVES = "RUNNING"
+_RUNNING = "RUNNING"
 _INVALID = "ValidationFailed"
 
 
@@ -38,19 +38,19 @@ class _WireApplication(Wire):
     message: str | None = None
 
 
-class WireServed(Wire):
+class WireServingCluster(Wire):
     """A RayCluster that serves, or is prepared for that, and its applications."""
 
     ray_cluster_name: str | None = None
     application_statuses: dict[str, _WireApplication] | None = None
 
 
-def first_not_serving(served: WireServed) -> str:
+def first_not_serving(served: WireServingCluster) -> str:
     """Return name, state and message of the first application that does not run, broken ones first."""
     texts = [
         f"{name} {state}{f': {read_text(application.message)}' if application.message else ''}"
         for name, application in sorted((served.application_statuses or {}).items())
-        if (state := read_text(application.status) or "NOT_STARTED") != _SERVES
+        if (state := read_text(application.status) or "NOT_STARTED") != _RUNNING
     ]
     return min(texts, key=lambda text: not _is_broken(text), default="")
 
@@ -74,18 +74,18 @@ def find_not_serving(unit: Unit) -> Finding | None:
     found = [Evidence(f"Ready: {ready.reason}", ready.message, service.meta.ref)]
     if application:
         found.append(Evidence("application", application, service.meta.ref))
-    return _of_all(
+    return _service_finding(
         NOT_SERVING,
         unit,
         f"{sentence_case(all_of(service.desired, 'pod'))} {is_or_are(service.desired)} ready, and {what}: {why}",
         health=Health.STARTING if is_young else None,
-        advice=() if is_young else (_look(service.meta.ref),),
+        advice=() if is_young else (_describe_step(service.meta.ref),),
         evidence=tuple(found),
         since=ready.since,
     )
 
 
-def _look(service: ObjectRef) -> AdvisedStep:
+def _describe_step(service: ObjectRef) -> AdvisedStep:
     """Return the step that Ray's guide begins with: the status has each application's and deployment's message."""
     words = command("kubectl describe rayservices.ray.io {} -n {}", service.name, service.namespace)
     text = f"Read in the status of {label(service)} what each of its applications lacks."
@@ -97,7 +97,7 @@ def find_invalid(unit: Unit) -> Finding | None:
     ready = find_condition(unit.owner.conditions, "Ready")
     if ready is None or ready.is_true or ready.reason != _INVALID:
         return None
-    return _of_all(
+    return _service_finding(
         INVALID,
         unit,
         f"KubeRay finds {label(unit.owner.meta.ref)} invalid: {sentence(quote(ready.message))}",
@@ -108,7 +108,7 @@ def find_invalid(unit: Unit) -> Finding | None:
     )
 
 
-def _of_all(rule: UnitRule, unit: Unit, message: str, **given: Any) -> Finding:
+def _service_finding(rule: UnitRule, unit: Unit, message: str, **given: Any) -> Finding:
     """Return a finding that is true of the whole service, whichever of its units it is found at."""
     return replace(unit_finding(rule, unit, message, named=False, **given), unit="")
 

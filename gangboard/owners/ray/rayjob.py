@@ -20,13 +20,13 @@ from gangboard.domain.traits import KindTraits
 from gangboard.owners.ray.raycluster import RayKind
 from gangboard.owners.ray.wire import (
     CLUSTER,
+    CLUSTER_KIND,
     CLUSTER_LABEL,
-    CLUSTERS,
     JOB,
     ORIGIN_LABEL,
-    Managed,
     WireClusterSpec,
     WireClusterStatus,
+    WireManagedSpec,
     WireRayMeta,
     is_cluster,
 )
@@ -37,17 +37,17 @@ from gangboard.policy.phrases import pods_made
 _STATUS, _CLUSTER, _SHARED, _KEPT = "status", "cluster", "clusterSelector", "kept"
 _RAY, _MODE = "ray", "mode"
 
-_FROM_CLUSTER = ("desired", "roles", "pod_requests", "grace_seconds")
+_FIELDS_FROM_CLUSTER = ("desired", "roles", "pod_requests", "grace_seconds")
 """Fields of its RayCluster: an autoscaler changes these, and not the spec of the RayJob."""
 
-_WITH_JOB = "K8sJobMode"
+_SUBMITTER_MODE = "K8sJobMode"
 """The only mode in which KubeRay makes a Job that submits the work, and the default."""
-_FAILED = "Failed", "ValidationFailed"
-_IGNORES = "Waiting"
+_FAILED_STATES = "Failed", "ValidationFailed"
+_IGNORES_SUSPEND = "Waiting"
 """It waits for a user to submit work: KubeRay reads `suspend` only before and after (rayjob_controller.go)."""
 
 
-class _WireRayJobSpec(Managed):
+class _WireRayJobSpec(WireManagedSpec):
     ray_cluster_spec: WireClusterSpec | None = None
     cluster_selector: KeyField[dict[str, str] | None] = None
     shutdown_after_job_finishes: bool | None = None
@@ -90,7 +90,7 @@ class RayJob(RayKind):
         tested="KubeRay 1.6.2 on 1.37",
     )
     traits = KindTraits(ends_pods=True, leaves_suspended=True)
-    makes = (CLUSTERS, ("batch", "Job"))
+    makes = (CLUSTER_KIND, ("batch", "Job"))
     child_label = ORIGIN_LABEL
     event_reasons: Mapping[str, str] = {
         "FailedToCreateRayCluster": "Failed to create RayCluster ",
@@ -125,7 +125,7 @@ class RayJob(RayKind):
     ) -> Owner:
         """Return it with the size of its RayCluster."""
         cluster = next((child for child in made if is_cluster(child)), None)
-        return taken_from(owner, cluster, _FROM_CLUSTER) if cluster is not None else owner
+        return taken_from(owner, cluster, _FIELDS_FROM_CLUSTER) if cluster is not None else owner
 
     def is_current(self, owner: Owner, child: Owner) -> bool:
         """Return whether a RayCluster is that of its present try."""
@@ -136,7 +136,7 @@ class RayJob(RayKind):
         """Yield its RayCluster, unless it uses a foreign one."""
         name = owner.detail.get(_CLUSTER, "")
         if name and _SHARED not in owner.detail:
-            yield (*CLUSTERS, name)
+            yield (*CLUSTER_KIND, name)
 
     def has_acted(self, status: Mapping[str, Any]) -> bool:
         """Return whether `jobDeploymentStatus` says that it is suspended."""
@@ -157,7 +157,7 @@ class RayJob(RayKind):
                 f"{name} has spec.shutdownAfterJobFinishes false, and KubeRay suspends no such RayJob: its "
                 "pods would run on, and nobody would look after it."
             )
-        if owner.detail.get(_STATUS) == _IGNORES:
+        if owner.detail.get(_STATUS) == _IGNORES_SUSPEND:
             return (
                 f"{name} waits for somebody to submit work (InteractiveMode); until then KubeRay heeds no "
                 "suspension."
@@ -174,7 +174,11 @@ class RayJob(RayKind):
         what = (
             f"RayCluster {owner.detail[_CLUSTER]}" if _CLUSTER in owner.detail else "its RayCluster"
         )
-        job = " and the Job that submitted its work" if owner.detail.get(_MODE) == _WITH_JOB else ""
+        job = (
+            " and the Job that submitted its work"
+            if owner.detail.get(_MODE) == _SUBMITTER_MODE
+            else ""
+        )
         return (
             f"KubeRay deletes {what} with its {count(owner.desired, 'pod')}{job}: what Ray keeps in memory "
             "is lost.",
@@ -198,7 +202,9 @@ class RayJob(RayKind):
 
 def _pods_without_cluster(spec: _WireRayJobSpec) -> int:
     """Return the pods of a RayJob on a foreign RayCluster: that of the Job that submits."""
-    return int(bool(spec.cluster_selector) and (spec.submission_mode or _WITH_JOB) == _WITH_JOB)
+    return int(
+        bool(spec.cluster_selector) and (spec.submission_mode or _SUBMITTER_MODE) == _SUBMITTER_MODE
+    )
 
 
 def _reported(status: _WireRayJobStatus) -> Reported | None:
@@ -211,7 +217,7 @@ def _reported(status: _WireRayJobStatus) -> Reported | None:
 def _finish(status: _WireRayJobStatus) -> Finish | None:
     state, of_ray = status.job_deployment_status, status.job_status or ""
     at, message = read_time(status.end_time), read_text(status.message)
-    if state in _FAILED:
+    if state in _FAILED_STATES:
         return Finish(Outcome.FAILED, status.reason or state or "", message, at)
     if state != "Complete":
         return None
@@ -229,6 +235,6 @@ def _detail(spec: _WireRayJobSpec, status: _WireRayJobStatus) -> dict[str, str]:
         _SHARED: read_text(selector.get(CLUSTER_LABEL) or "?") if selector else "",
         _KEPT: "" if spec.shutdown_after_job_finishes else "true",
         _RAY: read_text(status.job_status),
-        _MODE: read_text(spec.submission_mode) or _WITH_JOB,
+        _MODE: read_text(spec.submission_mode) or _SUBMITTER_MODE,
     }
     return {name: text for name, text in detail.items() if text}

@@ -19,15 +19,15 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, label
 from gangboard.domain.traits import KindTraits
 from gangboard.owners.ray import applications
-from gangboard.owners.ray.applications import APPLICATION, WireServed
+from gangboard.owners.ray.applications import APPLICATION, WireServingCluster
 from gangboard.owners.ray.raycluster import VERSION, RayKind
 from gangboard.owners.ray.wire import (
+    CLUSTER_KIND,
     CLUSTER_LABEL,
-    CLUSTERS,
     GROUP_LABEL,
     SERVICE,
-    Managed,
     WireClusterSpec,
+    WireManagedSpec,
     WireRayMeta,
     is_cluster,
 )
@@ -42,14 +42,14 @@ _RELEASE = re.compile(r"v?(\d{1,4})\.(\d{1,4})\.")
 _TIMED_OUT = "InitializingTimeout"
 
 
-class _WireRayServiceSpec(Managed):
+class _WireRayServiceSpec(WireManagedSpec):
     ray_cluster_config: WireClusterSpec | None = None
 
 
 class _WireRayServiceStatus(Wire):
     conditions: list[WireCondition] | None = None
-    active_service_status: WireServed | None = None
-    pending_service_status: WireServed | None = None
+    active_service_status: WireServingCluster | None = None
+    pending_service_status: WireServingCluster | None = None
 
 
 class WireRayService(Wire):
@@ -74,7 +74,7 @@ class RayService(RayKind):
         tested="KubeRay 1.6.2 on 1.37; its suspension by what 1.7.0 writes",
     )
     traits = KindTraits(ends_pods=True)
-    makes = (CLUSTERS,)
+    makes = (CLUSTER_KIND,)
     child_label = CLUSTER_LABEL
     suspended_condition = "Suspended"
     rules = (*RayKind.rules, *applications.RULES)
@@ -122,7 +122,7 @@ class RayService(RayKind):
     def makers(self, owner: Owner) -> Iterator[tuple[str, str, str]]:
         """Yield the RayClusters that serve or are being prepared."""
         for name in _names(owner):
-            yield (*CLUSTERS, name)
+            yield (*CLUSTER_KIND, name)
 
     def role_of(self, pod: Pod) -> str:
         """Return the Ray group of a pod with the name of its RayCluster: there can be two."""
@@ -172,8 +172,8 @@ def _finish(conditions: tuple[Condition, ...]) -> Finish | None:
 
 
 def _detail(status: _WireRayServiceStatus) -> dict[str, str]:
-    active = status.active_service_status or WireServed()
-    pending = status.pending_service_status or WireServed()
+    active = status.active_service_status or WireServingCluster()
+    pending = status.pending_service_status or WireServingCluster()
     detail = {
         _ACTIVE: read_text(active.ray_cluster_name),
         _PENDING: read_text(pending.ray_cluster_name),

@@ -32,14 +32,14 @@ _WAITS_FOR_HEAD = "wait-gcs-ready"
 _NO_HEAD, _NO_WORKER = "FailedCreateHeadPod", "FailedCreateWorkerPod"
 CREATION_FAILURES = _NO_HEAD, _NO_WORKER
 """Reasons of `ReplicaFailure` that say that a pod could not be made."""
-_SPOKEN = "v1alpha2"
-_LAST_WITH_IT = 1, 36
+_GANG_API_VERSION = "v1alpha2"
+_LAST_KUBERNETES = 1, 36
 """The last minor version of Kubernetes that serves it."""
 
 
 def find_waiting(unit: Unit) -> Finding | None:
     """Return a finding while workers have a node and wait for the head of their RayCluster."""
-    waiting = [(pod, one) for pod in unit.placed if (one := _waiting(pod)) is not None]
+    waiting = [(pod, one) for pod in unit.placed if (one := _head_wait_container(pod)) is not None]
     if not waiting:
         return None
     first, container = waiting[0]
@@ -65,7 +65,7 @@ def find_waiting(unit: Unit) -> Finding | None:
     )
 
 
-def _waiting(pod: Pod) -> Container | None:
+def _head_wait_container(pod: Pod) -> Container | None:
     """Return the container by which a pod waits for the head; None where it does not."""
     if pod.is_ready or pod.is_finished:
         return None
@@ -180,7 +180,7 @@ def find_not_ganged(unit: Unit) -> Finding | None:
     pods = [pod for pod in unit.current if not pod.group_name]
     if not pods or any(pod.scheduler_name != STOCK_SCHEDULER for pod in pods):
         return None
-    why = _why(unit)
+    why = _missing_group_cause(unit)
     if not why:
         return None
     ref, number = unit.owner.meta.ref, len(pods)
@@ -199,16 +199,20 @@ def find_not_ganged(unit: Unit) -> Finding | None:
     )
 
 
-def _why(unit: Unit) -> str:
+def _missing_group_cause(unit: Unit) -> str:
     """Return why KubeRay makes no group; empty where it could make one, or where that is not known."""
     cluster = cluster_of(unit) or unit.owner
     if AUTOSCALED in cluster.detail:
         return "KubeRay makes no group for a RayCluster with the autoscaler"
     version = unit.gang.cluster.kubernetes
-    if version is None or version <= _LAST_WITH_IT or unit.gang.cluster.gang_api_version == _SPOKEN:
+    if (
+        version is None
+        or version <= _LAST_KUBERNETES
+        or unit.gang.cluster.gang_api_version == _GANG_API_VERSION
+    ):
         return ""
     served = unit.gang.cluster.gang_api_version
-    return f"KubeRay needs scheduling.k8s.io/{_SPOKEN}, and this cluster serves {served or 'no PodGroups'}"
+    return f"KubeRay needs scheduling.k8s.io/{_GANG_API_VERSION}, and this cluster serves {served or 'no PodGroups'}"
 
 
 REFUSED = UnitRule(

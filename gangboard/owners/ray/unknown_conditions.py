@@ -15,7 +15,7 @@ from gangboard.facts.unit import Unit, is_formed
 from gangboard.owners.ray.reasons import CREATION_FAILURES, cluster_of
 from gangboard.plugins.rule import UnitRule
 
-_KNOWN = {
+_KNOWN_REASONS = {
     "RayClusterProvisioned": frozenset({"", "RayClusterPodsProvisioning", "Unknown"}),
     "Ready": frozenset(
         {"", "Initializing", "InitializingTimeout", "ValidationFailed", "ZeroServeEndpoints"}
@@ -58,7 +58,7 @@ def find_unready(unit: Unit) -> Finding | None:
 
 
 def _find(rule: UnitRule, unit: Unit) -> Finding | None:
-    unknown = _unknown(unit)
+    unknown = _find_unknown_condition(unit)
     if unknown is None:
         return None
     owner, condition = unknown
@@ -75,11 +75,11 @@ def _find(rule: UnitRule, unit: Unit) -> Finding | None:
     )
 
 
-def _unknown(unit: Unit) -> tuple[Owner, Condition] | None:
+def _find_unknown_condition(unit: Unit) -> tuple[Owner, Condition] | None:
     """Return the object that is not ready for an unknown reason, with its condition."""
     cluster = cluster_of(unit)
     for owner in filter(None, (unit.owner, cluster)):
-        for name, known in _KNOWN.items():
+        for name, known in _KNOWN_REASONS.items():
             condition = find_condition(owner.conditions, name)
             if condition is not None and condition.is_false and condition.reason not in known:
                 return owner, condition

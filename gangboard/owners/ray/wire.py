@@ -14,7 +14,7 @@ from gangboard.domain.owner import Owner, Reported, Role
 
 GROUP = "ray.io"
 CLUSTER, JOB, SERVICE = "RayCluster", "RayJob", "RayService"
-CLUSTERS = GROUP, CLUSTER
+CLUSTER_KIND = GROUP, CLUSTER
 CLUSTER_LABEL, GROUP_LABEL = "ray.io/cluster", "ray.io/group"
 ORIGIN_LABEL = "ray.io/originated-from-cr-name"
 """Its value on an object is the name of the RayJob or RayService it was made for (constant.go)."""
@@ -60,14 +60,14 @@ class _WireWorkers(Wire):
     template: WirePodTemplate | None = None
 
 
-class Managed(Wire):
+class WireManagedSpec(Wire):
     """Fields that the `spec` of all three has: suspension and manager."""
 
     suspend: bool | None = None
     managed_by: str | None = None
 
 
-class WireClusterSpec(Managed):
+class WireClusterSpec(WireManagedSpec):
     """`spec` of a RayCluster, or the one that a RayJob or RayService makes it from."""
 
     head_group_spec: KeyField[_WireHead | None] = None
@@ -145,4 +145,4 @@ def grace_of(spec: WireClusterSpec) -> int:
 
 def is_cluster(owner: Owner) -> bool:
     """Return whether it is a RayCluster."""
-    return (owner.meta.ref.group, owner.meta.ref.kind) == CLUSTERS
+    return (owner.meta.ref.group, owner.meta.ref.kind) == CLUSTER_KIND

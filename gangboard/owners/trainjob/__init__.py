@@ -33,8 +33,8 @@ from gangboard.owners.trainjob.runtime import (
 )
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind, taken_from
 
-_JOBSETS = "jobset.x-k8s.io", "JobSet"
-_ENDS = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}
+_JOBSET_KIND = "jobset.x-k8s.io", "JobSet"
+_OUTCOMES = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}
 _PROGRESS = "progress"  # in `detail`
 
 
@@ -77,7 +77,7 @@ class WireTrainJob(Wire):
     status: _WireTrainJobStatus | None = None
 
 
-_FROM_JOBSET = (
+_FIELDS_FROM_JOBSET = (
     "desired",
     "roles",
     "pod_requests",
@@ -115,7 +115,7 @@ class TrainJob(OwnerKind):
         tested="Kubeflow Trainer 2.3 on 1.37",
     )
     own_managers = ("trainer.kubeflow.org/trainjob-controller",)
-    makes = (_JOBSETS, ("batch", "Job"))
+    makes = (_JOBSET_KIND, ("batch", "Job"))
     selector_label = "jobset.sigs.k8s.io/jobset-name"  # its JobSet has its name
     levers = ("suspend",)
     event_reasons: Mapping[str, str] = {
@@ -136,7 +136,7 @@ class TrainJob(OwnerKind):
             **self.read_control(wire, spec.managed_by),
             suspended=bool(spec.suspend),
             desired=or_one(nodes),
-            finish=finish_by(conditions, _ENDS),
+            finish=finish_by(conditions, _OUTCOMES),
             conditions=conditions,
             resumed_at=resumed_at(conditions),
             reported=_reported(status.jobs_status or ()),
@@ -149,14 +149,14 @@ class TrainJob(OwnerKind):
     ) -> Owner:
         """Return the TrainJob with the parts of its JobSet and the facts of its runtime."""
         for child in made:
-            if (child.meta.ref.group, child.meta.ref.kind) == _JOBSETS:
-                owner = taken_from(owner, child, _FROM_JOBSET)
+            if (child.meta.ref.group, child.meta.ref.kind) == _JOBSET_KIND:
+                owner = taken_from(owner, child, _FIELDS_FROM_JOBSET)
                 break
         return with_runtime(owner, blueprints[0]) if blueprints else owner
 
     def makers(self, owner: Owner) -> Iterator[tuple[str, str, str]]:
         """Yield its JobSet, which has its name (real-owners.md §1.2)."""
-        yield (*_JOBSETS, owner.meta.ref.name)
+        yield (*_JOBSET_KIND, owner.meta.ref.name)
 
     def facts(self, owner: Owner) -> dict[str, str]:
         """Return its runtime and its progress."""

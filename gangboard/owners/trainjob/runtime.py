@@ -28,19 +28,19 @@ NODES = "numNodes"
 _KINDS = "ClusterTrainingRuntime", "TrainingRuntime"
 """The first is the default of `runtimeRef.kind` and belongs to no namespace."""
 _STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
-_TRAINS, _PREPARES = "trainer", ("dataset-initializer", "model-initializer")
+_TRAINER_STEP, _PREPARING_STEPS = "trainer", ("dataset-initializer", "model-initializer")
 """Values of that label on the parts of a runtime."""
 _TRAINING_PART = "node"
 _APIS = {"coscheduling": "scheduling.x-k8s.io/pod-group", "Volcano": "", "": ""}
 """API of a `podGroupPolicy`, as sentences call it → the label by which the Trainer hands it the pods. Volcano is
 told by an annotation; the empty one is Kubernetes' own: `spec.scheduling` (planned: trainer#3219), before that
 `podGroupPolicy.workload` (trainer#3015)."""
-_ASKED_IN = "spec.trainer.numNodes"
+_NODES_FIELD = "spec.trainer.numNodes"
 _PREPARES_FIRST = "It prepares data or a model before the nodes start: by design it is in no gang."
 
 # Further names in `detail` of a runtime: API of the gang, whether nodes are dealt by rules of its own, and
 # the label of each part.
-_GANG, _DEALT, _STEP_OF = "gang", "dealt", "step/"
+_GANG, _CUSTOM_NODE_COUNT, _STEP_PREFIX = "gang", "dealt", "step/"
 _POLICY, _QUORUM = "policy", "quorum"
 """The policy and quorum of `spec.scheduling`."""
 
@@ -112,7 +112,7 @@ def _build(wire: WireRuntime, version: str, *, kind: str) -> Blueprint:
     if policy.num_nodes is not None:
         detail[NODES] = str(policy.num_nodes)
     if policy.mpi is not None or policy.flux is not None:
-        detail[_DEALT] = "yes"
+        detail[_CUSTOM_NODE_COUNT] = "yes"
     policies = {"coscheduling": gang.coscheduling, "Volcano": gang.volcano, "": gang.workload}
     for api, source in policies.items():
         if source is not None:
@@ -126,7 +126,7 @@ def _build(wire: WireRuntime, version: str, *, kind: str) -> Blueprint:
         meta = (part.template or _WireJobTemplate()).metadata or _WireStepMeta()
         step = (meta.labels or _WireStepLabels()).step
         if step:
-            detail[_STEP_OF + part.name] = step
+            detail[_STEP_PREFIX + part.name] = step
     return Blueprint(read_meta(wire.metadata, GROUP, kind, version), detail)
 
 
@@ -189,25 +189,25 @@ def _gang_request(runtime: Blueprint) -> GangRequest | None:
 
 def _role(trainjob: Owner, runtime: Blueprint, role: Role) -> Role:
     """Return a part with the facts of its runtime."""
-    step = runtime.detail.get(_STEP_OF + role.name)
-    if step in _PREPARES:
+    step = runtime.detail.get(_STEP_PREFIX + role.name)
+    if step in _PREPARING_STEPS:
         # Both other APIs include the initializers.
         return replace(role, alone="" if runtime.detail.get(_GANG) else _PREPARES_FIRST)
     nodes = trainjob.detail.get(NODES)
-    if nodes is None or _DEALT in runtime.detail:
+    if nodes is None or _CUSTOM_NODE_COUNT in runtime.detail:
         return role
-    if step == _TRAINS:
-        return replace(role, asked=Asked(int(nodes), _ASKED_IN))
+    if step == _TRAINER_STEP:
+        return replace(role, asked=Asked(int(nodes), _NODES_FIELD))
     is_it = role.name == _TRAINING_PART or len(trainjob.roles) == 1
-    if not is_it or _TRAINS in runtime.detail.values():
+    if not is_it or _TRAINER_STEP in runtime.detail.values():
         return role
     name = label(runtime.meta.ref)
     unheard = Asked(
         int(nodes),
-        _ASKED_IN,
+        _NODES_FIELD,
         why_not=f"{name} labels no part as its trainer",
         advice=(
-            f"Label the part of {name} that trains {_STEP}: {_TRAINS} ({ChangeMethod.RECREATE}).",
+            f"Label the part of {name} that trains {_STEP}: {_TRAINER_STEP} ({ChangeMethod.RECREATE}).",
         ),
     )
     return replace(role, asked=unheard)

@@ -19,24 +19,24 @@ from gangboard.domain.capacity import PODS, NodeInfo, RunningGang
 from gangboard.domain.objects import ObjectRef, node_ref
 from gangboard.domain.text import count, is_or_are, listed
 from gangboard.placement.advice.what_if import WhatIf, keep_only_needed
-from gangboard.placement.advice.wording import node_names, shown, then_fits
+from gangboard.placement.advice.wording import first_examples, node_names_text, then_fits
 from gangboard.placement.node_columns import BoolColumn
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.running_gangs import (
     ExpectedTerminations,
     GangTermination,
-    clock,
     expected_terminations_of,
+    format_time,
 )
 
-MOST_ENDED = 64
+MAX_TERMINATIONS = 64
 """Terminations that one piece of advice counts on at most."""
-MOST_TRIED = 16
+MAX_TRIED = 16
 """Terminations that are tried as the last one, once their sum could be enough."""
 
 
 @dataclass(frozen=True, slots=True)
-class Deletions:
+class PendingDeletions:
     """Pods that are being deleted where members could go."""
 
     ends: tuple[GangTermination, ...]
@@ -47,7 +47,7 @@ class Deletions:
 # Deletions
 
 
-def deletions(what_if: WhatIf) -> Deletions | None:
+def find_deletions(what_if: WhatIf) -> PendingDeletions | None:
     """Return the pods that are being deleted, if they hold room that members could use."""
     expected = expected_terminations_of(what_if.unit.gang.cluster.room, what_if.snapshot)
     if not expected.all:
@@ -70,7 +70,7 @@ def deletions(what_if: WhatIf) -> Deletions | None:
         replace(assessment, totals=totals),
         _snapshot_without(what_if, expected, going),
     )
-    return Deletions(tuple(expected.all[index] for index in relevant.tolist()), later)
+    return PendingDeletions(tuple(expected.all[index] for index in relevant.tolist()), later)
 
 
 def _snapshot_without(
@@ -85,17 +85,17 @@ def _snapshot_without(
     return snapshot
 
 
-def wait_for_deletions(what_if: WhatIf, pending: Deletions) -> Advice | None:
+def wait_for_deletions(what_if: WhatIf, pending: PendingDeletions) -> Advice | None:
     """Return the time at which the deleted pods have gone, if their room is enough."""
     if not pending.what_if.frees():
         return None
-    enough = _first_enough(what_if, pending.ends) or pending.ends
-    pods, names = _on_nodes(what_if, enough)
+    enough = _earliest_sufficient(what_if, pending.ends) or pending.ends
+    pods, names = _pods_on_candidates(what_if, enough)
     last = max(end.termination.rounded for end in enough)
     return Advice(
         AdviceKind.WAIT_FOR_END,
-        f"Wait: {count(pods, 'pod')} on {node_names(names)} will be gone by "
-        f"{clock(last, what_if.unit.now)}; {then_fits(what_if)}.",
+        f"Wait: {count(pods, 'pod')} on {node_names_text(names)} will be gone by "
+        f"{format_time(last, what_if.unit.now)}; {then_fits(what_if)}.",
         named=_refs(names),
         at=max(end.termination.at for end in enough),
         until=min(end.termination.rounded for end in enough),
@@ -103,15 +103,15 @@ def wait_for_deletions(what_if: WhatIf, pending: Deletions) -> Advice | None:
 
 
 def mention_deletions(
-    what_if: WhatIf, pending: Deletions, advised: Iterable[Advice]
+    what_if: WhatIf, pending: PendingDeletions, advised: Iterable[Advice]
 ) -> Iterator[Advice]:
     """Add to advice that it counts on the pods being deleted to go."""
-    pods, names = _on_nodes(what_if, pending.ends)
+    pods, names = _pods_on_candidates(what_if, pending.ends)
     first = min(end.termination.rounded for end in pending.ends)
-    last = clock(max(end.termination.rounded for end in pending.ends), what_if.unit.now)
+    last = format_time(max(end.termination.rounded for end in pending.ends), what_if.unit.now)
     verb = is_or_are(pods)
     clause = (
-        f", once {count(pods, 'pod')} on {node_names(names)} that {verb} being deleted {verb} gone "
+        f", once {count(pods, 'pod')} on {node_names_text(names)} that {verb} being deleted {verb} gone "
         f"({last} at the latest)."
     )
     for advice in advised:
@@ -124,7 +124,7 @@ def mention_deletions(
         )
 
 
-def _on_nodes(what_if: WhatIf, ends: Iterable[GangTermination]) -> tuple[int, list[str]]:
+def _pods_on_candidates(what_if: WhatIf, ends: Iterable[GangTermination]) -> tuple[int, list[str]]:
     """Return how many pods these are on nodes where members could go, and the names of the nodes."""
     pods: Counter[str] = Counter()
     for end in ends:
@@ -138,13 +138,13 @@ def _on_nodes(what_if: WhatIf, ends: Iterable[GangTermination]) -> tuple[int, li
 
 
 def _refs(names: Sequence[str]) -> tuple[ObjectRef, ...]:
-    return tuple(node_ref(name) for name in shown(names))
+    return tuple(node_ref(name) for name in first_examples(names))
 
 
 # Deadlines
 
 
-def wait_for_end(what_if: WhatIf) -> Iterator[Advice]:
+def wait_for_deadlines(what_if: WhatIf) -> Iterator[Advice]:
     """Name the pods whose deadlines come first, where their end is enough."""
     expected = expected_terminations_of(what_if.unit.gang.cluster.room, what_if.snapshot)
     if not expected.all:
@@ -153,15 +153,15 @@ def wait_for_end(what_if: WhatIf) -> Iterator[Advice]:
     coming = expected.to_come(what_if.unit.now, what_if.own_uid, deleted=False)
     ends = [
         (expected.all[index], int(held[index]))
-        for index in np.flatnonzero(coming & (held > 0))[:MOST_ENDED].tolist()
+        for index in np.flatnonzero(coming & (held > 0))[:MAX_TERMINATIONS].tolist()
         if expected.all[index].gang.root != what_if.own_uid
     ]
     sums = list(accumulate(amount for _, amount in ends))
     first = bisect_left(sums, what_if.shortfall)
     if first >= len(ends):
         return
-    enough = _first_enough(what_if, [end for end, _ in ends[: first + MOST_TRIED]], first + 1)
-    if enough and what_if.frees(changed=_without(what_if, enough)):
+    enough = _earliest_sufficient(what_if, [end for end, _ in ends[: first + MAX_TRIED]], first + 1)
+    if enough and what_if.frees(changed=_nodes_without(what_if, enough)):
         yield _advice(what_if, enough)
 
 
@@ -169,13 +169,13 @@ def _advice(what_if: WhatIf, terminations: Sequence[GangTermination]) -> Advice:
     now, last = what_if.unit.now, max(end.termination.rounded for end in terminations)
     whose = {end.gang.root: end.gang for end in terminations}
     running_gangs = list(whose.values())
-    named = shown(running_gangs)
-    texts = [_name(gang, terminations) for gang in named]
+    named = first_examples(running_gangs)
+    texts = [_gang_text(gang, terminations) for gang in named]
     if len(named) < len(running_gangs):
         texts.append(f"{len(running_gangs) - len(named)} others")
     is_single = len(running_gangs) == 1
     is_one = is_single and (
-        _ends_whole(running_gangs[0], terminations)
+        _terminates_whole(running_gangs[0], terminations)
         or sum(end.termination.pods for end in terminations) == 1
     )
     deadlines = (
@@ -186,7 +186,7 @@ def _advice(what_if: WhatIf, terminations: Sequence[GangTermination]) -> Advice:
     return Advice(
         AdviceKind.WAIT_FOR_END,
         f"Wait for {listed(texts)}, which {'ends' if is_one else 'end'} "
-        f"{'at' if len(terminations) == 1 else 'by'} {clock(last, now)} at the latest "
+        f"{'at' if len(terminations) == 1 else 'by'} {format_time(last, now)} at the latest "
         f"({'its' if is_one else 'their'} {deadlines}): {then_fits(what_if)}.",
         gangs=tuple(gang.ref for gang in named),
         at=max(end.termination.at for end in terminations),
@@ -194,29 +194,31 @@ def _advice(what_if: WhatIf, terminations: Sequence[GangTermination]) -> Advice:
     )
 
 
-def _name(gang: RunningGang, terminations: Sequence[GangTermination]) -> str:
+def _gang_text(gang: RunningGang, terminations: Sequence[GangTermination]) -> str:
     """Return `Job team-b/batch`, `2 pods of Job team-b/batch` where the rest of it stays."""
     name = f"{gang.ref.kind} {gang.ref.namespace}/{gang.ref.name}"
-    if _ends_whole(gang, terminations):
+    if _terminates_whole(gang, terminations):
         return name
-    pods = _pods(gang, terminations)
+    pods = _count_pods(gang, terminations)
     return f"{pods} {'pods' if pods > 1 else 'pod'} of {name}"
 
 
-def _ends_whole(gang: RunningGang, terminations: Sequence[GangTermination]) -> bool:
+def _terminates_whole(gang: RunningGang, terminations: Sequence[GangTermination]) -> bool:
     """Whether all pods of the gang terminate or are being deleted."""
     deleted = sum(end.pods for end in gang.terminations if end.deleted)
-    return _pods(gang, terminations) + deleted >= sum(load.pods for load in gang.loads.values())
+    return _count_pods(gang, terminations) + deleted >= sum(
+        load.pods for load in gang.loads.values()
+    )
 
 
-def _pods(gang: RunningGang, terminations: Sequence[GangTermination]) -> int:
+def _count_pods(gang: RunningGang, terminations: Sequence[GangTermination]) -> int:
     return sum(end.termination.pods for end in terminations if end.gang.root == gang.root)
 
 
 # How many
 
 
-def _first_enough(
+def _earliest_sufficient(
     what_if: WhatIf, ends: Sequence[GangTermination], fewest: int = 1
 ) -> tuple[GangTermination, ...]:
     """Return the terminations that are enough at the earliest time, in order of time.
@@ -224,12 +226,12 @@ def _first_enough(
     At least the first `fewest` are needed. Earlier terminations that do not help are left out. Empty: all
     together are not enough.
     """
-    if not ends or not what_if.fits(changed=_without(what_if, ends)):
+    if not ends or not what_if.fits(changed=_nodes_without(what_if, ends)):
         return ()
     low, high = min(fewest, len(ends)), len(ends)
     while low < high:
         middle = (low + high) // 2
-        if what_if.fits(changed=_without(what_if, ends[:middle])):
+        if what_if.fits(changed=_nodes_without(what_if, ends[:middle])):
             high = middle
         else:
             low = middle + 1
@@ -237,20 +239,20 @@ def _first_enough(
     low, high = 0, len(enough) - 1
     while low < high:
         middle = (low + high + 1) // 2
-        if what_if.fits(changed=_without(what_if, enough[middle:])):
+        if what_if.fits(changed=_nodes_without(what_if, enough[middle:])):
             low = middle
         else:
             high = middle - 1
     *before, last = enough[low:]
-    if len(before) >= MOST_TRIED:
+    if len(before) >= MAX_TRIED:
         return *before, last
 
     def are_enough(ends: Sequence[GangTermination]) -> bool:
         # The last one is what makes it enough.
-        return what_if.fits(changed=_without(what_if, (*ends, last)))
+        return what_if.fits(changed=_nodes_without(what_if, (*ends, last)))
 
     return *keep_only_needed(before, are_enough), last
 
 
-def _without(what_if: WhatIf, ends: Iterable[GangTermination]) -> dict[str, NodeInfo]:
+def _nodes_without(what_if: WhatIf, ends: Iterable[GangTermination]) -> dict[str, NodeInfo]:
     return what_if.nodes_without([end.termination.loads for end in ends])

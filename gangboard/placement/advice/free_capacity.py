@@ -12,34 +12,34 @@ from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import PODS, NodeInfo
 from gangboard.domain.objects import node_ref
 from gangboard.domain.placement_result import FitAnswer, When
-from gangboard.placement.advice.what_if import Freed, WhatIf
-from gangboard.placement.advice.wording import room_of, shown, then_fits
-from gangboard.placement.amounts import free, wanted
+from gangboard.placement.advice.what_if import FreedAmounts, WhatIf
+from gangboard.placement.advice.wording import first_examples, freed_text, then_fits
+from gangboard.placement.amounts import free_amount, requested_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import has_host_anti_affinity, one_per_domain_keys, ports_clash
 from gangboard.placement.node_columns import BoolColumn, IntColumn, total
 
 MOST_CORDONS = 50
-EMPTIED = (1, 2, 3, 6)
+DRAINED_COUNTS = (1, 2, 3, 6)
 """Numbers of nodes that are emptied to see whether that is enough."""
-MOST_HALVINGS = 20
+MAX_HALVINGS = 20
 
 
-def wait_for_room(what_if: WhatIf) -> Iterator[Advice]:
+def wait_for_capacity(what_if: WhatIf) -> Iterator[Advice]:
     """Say how much must become free on how few nodes, where that could happen at all."""
     if what_if.assessment.empty.answer is not FitAnswer.YES:
         return
-    freed = least(what_if)
-    if not freed or _may_unbalance(what_if, freed):
+    freed = find_least_to_free(what_if)
+    if not freed or _may_change_spread(what_if, freed):
         return
-    if not what_if.frees(changed=_with_room(what_if, freed)):
+    if not what_if.frees(changed=_nodes_with_freed(what_if, freed)):
         return
     names = sorted(freed)
     yield Advice(
         AdviceKind.WAIT_FOR_ROOM,
-        f"Wait for {room_of(freed)} to become free: {then_fits(what_if)}.",
+        f"Wait for {freed_text(freed)} to become free: {then_fits(what_if)}.",
         nodes=tuple(node_ref(name) for name in names),
-        named=tuple(node_ref(name) for name in shown(names)),
+        named=tuple(node_ref(name) for name in first_examples(names)),
         free=freed,
     )
 
@@ -52,17 +52,19 @@ def wait_for_more_capacity(what_if: WhatIf) -> Advice:
     )
 
 
-def least(what_if: WhatIf) -> Freed:
+def find_least_to_free(what_if: WhatIf) -> FreedAmounts:
     """Return the least that must become free, computed once for each what-if. Empty: unknown."""
     if what_if.freed is None:
         adds_up = what_if.is_one_shape and not (
             what_if.shape.spread or one_per_domain_keys(what_if.shape)
         )
-        what_if.freed = cheapest(what_if) if adds_up else _least_for_several(what_if)
+        what_if.freed = (
+            find_cheapest_places(what_if) if adds_up else _least_for_several_shapes(what_if)
+        )
     return what_if.freed
 
 
-def _may_unbalance(what_if: WhatIf, freed: Freed) -> bool:
+def _may_change_spread(what_if: WhatIf, freed: FreedAmounts) -> bool:
     """Whether pods that count for topology spread could be those that leave."""
     spread = what_if.shape.spread
     if spread is None:
@@ -76,26 +78,30 @@ def _may_unbalance(what_if: WhatIf, freed: Freed) -> bool:
 
 def _shortage(node: NodeInfo, amounts: Mapping[str, int]) -> dict[str, int]:
     """Return the missing amounts on the node by resource."""
-    lacking = {name: amount - free(node, name, When.CURRENT) for name, amount in amounts.items()}
+    lacking = {
+        name: amount - free_amount(node, name, When.CURRENT) for name, amount in amounts.items()
+    }
     return {name: amount for name, amount in lacking.items() if amount > 0}
 
 
-def _least_for_several(what_if: WhatIf) -> Freed:
+def _least_for_several_shapes(what_if: WhatIf) -> FreedAmounts:
     """Empty one node after the other until all members fit, then give back room that was not needed."""
     emptied: dict[str, NodeInfo] = {}
-    for node in _worth_emptying(what_if):
+    for node in _nodes_worth_draining(what_if):
         emptied[node.name] = replace(node, now=node.pinned)
-        if len(emptied) in EMPTIED and what_if.fits(changed=emptied):
+        if len(emptied) in DRAINED_COUNTS and what_if.fits(changed=emptied):
             break
     else:
         return {}
-    return _halved(what_if, _asked_by(what_if, what_if.needed_changes(emptied)))
+    return _halve(what_if, _needed_by_placement(what_if, what_if.needed_changes(emptied)))
 
 
-def _asked_by(what_if: WhatIf, emptied: Mapping[str, NodeInfo]) -> Freed:
+def _needed_by_placement(what_if: WhatIf, emptied: Mapping[str, NodeInfo]) -> FreedAmounts:
     """Return the room that a placement on the emptied nodes needs beyond what is free now."""
-    requested = {pod_set.shape.name: wanted(pod_set.shape) for pod_set in what_if.pod_sets}
-    freed: Freed = {}
+    requested = {
+        pod_set.shape.name: requested_amounts(pod_set.shape) for pod_set in what_if.pod_sets
+    }
+    freed: FreedAmounts = {}
     for name, counts in what_if.fit(changed=emptied).placement.items():
         if name not in emptied:
             continue
@@ -109,14 +115,14 @@ def _asked_by(what_if: WhatIf, emptied: Mapping[str, NodeInfo]) -> Freed:
     return freed
 
 
-def _halved(what_if: WhatIf, freed: Freed) -> Freed:
+def _halve(what_if: WhatIf, freed: FreedAmounts) -> FreedAmounts:
     """Take half of it for as long as half is enough: another placement may want less."""
-    for _ in range(MOST_HALVINGS):
+    for _ in range(MAX_HALVINGS):
         half = {
             name: {resource: amount // 2 for resource, amount in amounts.items()}
             for name, amounts in freed.items()
         }
-        if not what_if.fits(changed=_with_room(what_if, half)):
+        if not what_if.fits(changed=_nodes_with_freed(what_if, half)):
             return freed
         freed = {
             name: {resource: amount for resource, amount in amounts.items() if amount}
@@ -126,7 +132,7 @@ def _halved(what_if: WhatIf, freed: Freed) -> Freed:
     return freed
 
 
-def _worth_emptying(what_if: WhatIf) -> list[NodeInfo]:
+def _nodes_worth_draining(what_if: WhatIf) -> list[NodeInfo]:
     """Return eligible nodes by how many members they gain when emptied, then by what leaves."""
     gain: IntColumn = np.zeros(len(what_if.snapshot), dtype=np.int64)
     for pod_set in what_if.pod_sets:
@@ -137,11 +143,11 @@ def _worth_emptying(what_if: WhatIf) -> list[NodeInfo]:
     candidates = np.flatnonzero(gain > 0)
     column = what_if.snapshot.resource(what_if.deciding)
     leaves = (column.empty - column.now)[candidates]
-    order = np.lexsort((leaves, -gain[candidates]))[: EMPTIED[-1]]
+    order = np.lexsort((leaves, -gain[candidates]))[: DRAINED_COUNTS[-1]]
     return [what_if.snapshot.nodes[row] for row in candidates[order].tolist()]
 
 
-def _with_room(what_if: WhatIf, freed: Freed) -> dict[str, NodeInfo]:
+def _nodes_with_freed(what_if: WhatIf, freed: FreedAmounts) -> dict[str, NodeInfo]:
     """Return the nodes with that much more free on them."""
     changed = {}
     for name, amounts in freed.items():
@@ -155,9 +161,9 @@ def _with_room(what_if: WhatIf, freed: Freed) -> dict[str, NodeInfo]:
     return changed
 
 
-MOST_PLACES = 2_000
+MAX_PLACES = 2_000
 """Members without a place, above which room is not freed node by node."""
-MOST_DOMAINS = 8
+MAX_DOMAINS = 8
 """Topology domains that are compared, those first that lack the fewest places."""
 _Cost = tuple[int, int]
 
@@ -165,15 +171,15 @@ _Cost = tuple[int, int]
 # Members of one shape: place after place, the cheapest first
 
 
-def cheapest(what_if: WhatIf) -> Freed:
+def find_cheapest_places(what_if: WhatIf) -> FreedAmounts:
     """Take the cheapest places of the best domain, until all needed members have one.
 
     Empty: room alone is not enough.
     """
-    best: tuple[_Cost, Freed] | None = None
+    best: tuple[_Cost, FreedAmounts] | None = None
     for mask in _domains(what_if):
         missing = what_if.request.needed - total(what_if.feasible.max_pods(When.CURRENT)[mask])
-        freed = _on(what_if, mask, missing) if missing <= MOST_PLACES else {}
+        freed = _cheapest_on(what_if, mask, missing) if missing <= MAX_PLACES else {}
         if not freed:
             continue
         price = sum(amounts.get(what_if.deciding, 0) for amounts in freed.values()), len(freed)
@@ -190,7 +196,7 @@ def _domains(what_if: WhatIf) -> Iterator[BoolColumn]:
         return
     codes, missing = what_if.missing_by_domain()
     empty = what_if.feasible.max_pods(When.DRAINED)
-    remaining = MOST_DOMAINS
+    remaining = MAX_DOMAINS
     for code in np.argsort(missing, kind="stable").tolist():
         mask = eligible & (codes == code)
         if total(empty[mask]) >= what_if.request.needed:
@@ -200,8 +206,8 @@ def _domains(what_if: WhatIf) -> Iterator[BoolColumn]:
             return
 
 
-def _on(what_if: WhatIf, mask: BoolColumn, missing: int) -> Freed:
-    rows = _Rows(what_if, _promising(what_if, mask, missing))
+def _cheapest_on(what_if: WhatIf, mask: BoolColumn, missing: int) -> FreedAmounts:
+    rows = _NodePlaces(what_if, _cheapest_candidates(what_if, mask, missing))
     heap = [(*cost, row) for row in range(len(rows.at)) if (cost := rows.next_cost(row))]
     heapq.heapify(heap)
     while missing > 0 and heap:
@@ -216,7 +222,7 @@ def _on(what_if: WhatIf, mask: BoolColumn, missing: int) -> Freed:
     return rows.freed() if missing <= 0 else {}
 
 
-def _promising(what_if: WhatIf, mask: BoolColumn, missing: int) -> IntColumn:
+def _cheapest_candidates(what_if: WhatIf, mask: BoolColumn, missing: int) -> IntColumn:
     """Return the nodes on which one place more costs least: no others can be among the cheapest.
 
     Room alone makes no place where a port or a pod that must be apart is in the way.
@@ -229,7 +235,10 @@ def _promising(what_if: WhatIf, mask: BoolColumn, missing: int) -> IntColumn:
     shape = what_if.shape
     if shape.host_ports or shape.anti_affinity or shape.matched_terms:
         candidates = candidates[
-            np.array([not _is_barred(what_if, row) for row in candidates.tolist()], dtype=np.bool_)
+            np.array(
+                [not _is_barred_by_pods(what_if, row) for row in candidates.tolist()],
+                dtype=np.bool_,
+            )
         ]
     amount = what_if.asked.get(deciding, 0)
     free_now = what_if.snapshot.resource(deciding).now[candidates]
@@ -238,13 +247,13 @@ def _promising(what_if: WhatIf, mask: BoolColumn, missing: int) -> IntColumn:
     return rows
 
 
-def _is_barred(what_if: WhatIf, row: int) -> bool:
+def _is_barred_by_pods(what_if: WhatIf, row: int) -> bool:
     load = what_if.snapshot.nodes[row].now
     shape = what_if.shape
     return has_host_anti_affinity(shape, load) or ports_clash(shape.host_ports, load.host_ports)
 
 
-class _Rows:
+class _NodePlaces:
     """Some nodes, and how many places more are taken on each."""
 
     def __init__(self, what_if: WhatIf, nodes: IntColumn) -> None:
@@ -271,9 +280,9 @@ class _Rows:
                 step = short - max(0, amount * (place - 1) - room[row])
         return step, lacking
 
-    def freed(self) -> Freed:
+    def freed(self) -> FreedAmounts:
         """Return the room that must become free for the chosen places."""
-        freed: Freed = {}
+        freed: FreedAmounts = {}
         for row, places in enumerate(self.places):
             place = self._now[row] + places
             lacking = {

@@ -15,10 +15,10 @@ from gangboard.domain.text import label, listed
 from gangboard.facts.node_label_sources import added_labels
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.placement.advice.what_if import STEPS, WhatIf
-from gangboard.placement.advice.wording import marked, then_fit_when_empty, then_fits
-from gangboard.placement.gang_fit import fits
+from gangboard.placement.advice.wording import then_fit_when_empty, then_fits, with_method
+from gangboard.placement.gang_fit import check_fit
 
-MOST_VALUES = 8
+MAX_VALUES = 8
 """Values of a label that are tried, those first that most nodes have."""
 _SHOWN = 3
 
@@ -31,16 +31,16 @@ class _SelectedLabel:
     value: str
 
 
-def select_another(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[Advice]:
+def advise_label_values(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[Advice]:
     """Name the values of the selected label with which the members fit: now, else on empty nodes."""
     if what_if.assessment.cause is not PlacementCause.NO_ELIGIBLE_NODE:
         return
-    label_value = _only_unmatched(what_if)
+    label_value = _find_only_unmatched(what_if)
     if label_value is None or label_value.key in added_labels(what_if.unit):
         return
     tried = {
-        value: _selecting(what_if.request, label_value, value)
-        for value in _values(what_if, label_value.key)
+        value: _select_value(what_if.request, label_value, value)
+        for value in _values_of(what_if, label_value.key)
     }
     values = [value for value, request in tried.items() if what_if.frees(request=request)]
     now = bool(values)
@@ -56,14 +56,14 @@ def select_another(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[A
     text = f"Select {offered} instead of {label_value.key}={label_value.value}, which no node has: {then}"
     yield Advice(
         AdviceKind.SELECT,
-        marked(text, method),
+        with_method(text, method),
         method=method,
         label=label_value.key,
         values=tuple(values[:_SHOWN]),
     )
 
 
-def mend_sources(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[Advice]:
+def advise_label_sources(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[Advice]:
     """Advise on labels that an admission system added to the node selector of the owner.
 
     The owner cannot select another value of such a label. Either its source is wrong, or the owner's own labels are,
@@ -92,7 +92,7 @@ def mend_sources(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[Adv
     added_text = listed([added[key].text for key in sorted(theirs)])
     dropped = listed([f"{key}={value}" for key, value in sorted(selected) if key in own_keys])
     it = "it" if len(own_keys) == 1 else "them"
-    if then := _then_without(what_if, own_keys):
+    if then := _outcome_without(what_if, own_keys):
         method = change_method(
             AdviceKind.SELECT, changed_object, what_if.unit.gang.cluster.kubernetes
         )
@@ -100,15 +100,15 @@ def mend_sources(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[Adv
             f"Remove {dropped} from the node selector of {label(what_if.unit.owner.meta.ref)}, as no node "
             f"with {added_text} has {it}: {then}"
         )
-        yield Advice(AdviceKind.SELECT, marked(text, method), method=method)
-    if then := _then_without(what_if, theirs):
+        yield Advice(AdviceKind.SELECT, with_method(text, method), method=method)
+    if then := _outcome_without(what_if, theirs):
         text = f"Use a queue that does not add {added_text}: {then}"
         yield Advice(
-            AdviceKind.OTHER, marked(text, ChangeMethod.RECREATE), method=ChangeMethod.RECREATE
+            AdviceKind.OTHER, with_method(text, ChangeMethod.RECREATE), method=ChangeMethod.RECREATE
         )
 
 
-def _then_without(what_if: WhatIf, keys: Collection[str]) -> str:
+def _outcome_without(what_if: WhatIf, keys: Collection[str]) -> str:
     """Return the end of the sentence about members that do not select these labels; empty if they do not fit then."""
 
     def changed(pod_set: PodSet) -> PodSet:
@@ -122,7 +122,7 @@ def _then_without(what_if: WhatIf, keys: Collection[str]) -> str:
     return then_fit_when_empty(what_if) if _fits_when_empty(what_if, request) else ""
 
 
-def _only_unmatched(what_if: WhatIf) -> _SelectedLabel | None:
+def _find_only_unmatched(what_if: WhatIf) -> _SelectedLabel | None:
     """Return the one label that is selected with a value that no node has; None for several."""
     unmatched = {
         _SelectedLabel(key, value)
@@ -133,7 +133,7 @@ def _only_unmatched(what_if: WhatIf) -> _SelectedLabel | None:
     return unmatched.pop() if len(unmatched) == 1 else None
 
 
-def _values(what_if: WhatIf, key: str) -> list[str]:
+def _values_of(what_if: WhatIf, key: str) -> list[str]:
     """Return the values of a label that nodes have, those of most nodes first; no names of nodes."""
     if key == HOSTNAME:
         return []
@@ -142,10 +142,10 @@ def _values(what_if: WhatIf, key: str) -> list[str]:
     counted = [
         (-counts[index], value) for value, index in texts.places.items() if value is not None
     ]
-    return [value for _, value in sorted(counted)[:MOST_VALUES]]
+    return [value for _, value in sorted(counted)[:MAX_VALUES]]
 
 
-def _selecting(
+def _select_value(
     request: PlacementRequest, label_value: _SelectedLabel, value: str
 ) -> PlacementRequest:
     def changed(pod_set: PodSet) -> PodSet:
@@ -161,5 +161,5 @@ def _selecting(
 
 
 def _fits_when_empty(what_if: WhatIf, request: PlacementRequest) -> bool:
-    fit = fits(request, what_if.snapshot, When.DRAINED, request.needed, steps=STEPS)
+    fit = check_fit(request, what_if.snapshot, When.DRAINED, request.needed, steps=STEPS)
     return fit.answer is FitAnswer.YES

@@ -14,16 +14,16 @@ from gangboard.domain.text import label, names
 from gangboard.facts.unit import Unit
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.placement.advice.what_if import WhatIf
-from gangboard.placement.advice.wording import fit_when, marked, sized
+from gangboard.placement.advice.wording import fit_when, size_fields, with_method
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.gang_nodes import nodes_for, removed, requested_by_pods
-from gangboard.placement.members import request_of
+from gangboard.placement.gang_nodes import nodes_for, requested_by_pods, subtract_requested
+from gangboard.placement.members import placement_request_of
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.term_matching import NO_TERMS
 
-MOST_TRIED = 3
+MAX_SIZES_TRIED = 3
 """Sizes that are tried, from what fits of the role alone downwards."""
-MOST_WORK = 10_000
+MAX_WORK = 10_000
 """Pods times Jobs. Each waiting Job tries this, and each time looks at all pods of the owner."""
 
 
@@ -32,7 +32,7 @@ def lower_role_size(what_if: WhatIf) -> Iterator[Advice]:
 
     The owner must be plain and have all its pods, because the requests of missing pods are unknown.
     """
-    recreated = _recreated(what_if)
+    recreated = _recreate(what_if)
     if recreated is None:
         return
     when, role = what_if.moment, recreated.role
@@ -46,11 +46,11 @@ def lower_role_size(what_if: WhatIf) -> Iterator[Advice]:
     method = change_method(
         AdviceKind.SIZE, ChangedObject.MULTI_ROLE_OWNER, what_if.unit.gang.cluster.kubernetes
     )
-    fields = ("replicas",) if of_jobs else sized(recreated.job)
+    fields = ("replicas",) if of_jobs else size_fields(recreated.job)
     each = "" if of_jobs or role.replicas == 1 else " of each Job"
     yield Advice(
         AdviceKind.SIZE,
-        marked(
+        with_method(
             f"Lower the {names(fields)} of {what_if.unit.gang.traits.parts}[{role.name}] of "
             f"{label(what_if.unit.owner.meta.ref)} from {before} to {size}: that many{each} "
             f"{fit_when(when, now)}",
@@ -62,7 +62,7 @@ def lower_role_size(what_if: WhatIf) -> Iterator[Advice]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Recreated:
+class _RecreatedOwner:
     """An owner without a node for any of its pods, and the nodes without them."""
 
     what_if: WhatIf
@@ -83,7 +83,7 @@ class _Recreated:
         role, fits = self.role, self.fits_alone(when)
         before = role.replicas if of_jobs else role.pods
         most = min(fits // (role.pods if of_jobs else role.replicas), before - 1)
-        for size in range(most, max(0, most - MOST_TRIED), -1):
+        for size in range(most, max(0, most - MAX_SIZES_TRIED), -1):
             jobs, pods = (size, role.pods) if of_jobs else (role.replicas, size)
             if self._fits(jobs, pods, when):
                 return size
@@ -104,14 +104,16 @@ class _Recreated:
             group=None,
             quorum=None,
         )
-        later = WhatIf(unit, request_of(unit), self.what_if.assessment, self._snapshot(when))
+        later = WhatIf(
+            unit, placement_request_of(unit), self.what_if.assessment, self._snapshot(when)
+        )
         return later.frees() if when is When.CURRENT else later.frees_empty(later.request.size)
 
 
-def _recreated(what_if: WhatIf) -> _Recreated | None:
+def _recreate(what_if: WhatIf) -> _RecreatedOwner | None:
     """Return the owner as it is when it was made anew; None where that cannot be told."""
     unit = what_if.unit
-    gang, job = unit.gang, _job_that_waits(unit)
+    gang, job = unit.gang, _find_waiting_job(unit)
     if job is None:
         return None
     role = next((role for role in unit.owner.roles if role.name == job.role_name), None)
@@ -124,18 +126,18 @@ def _recreated(what_if: WhatIf) -> _Recreated | None:
         for pod in role_pods
     ):
         return None
-    changed = _without(what_if, gang.pods)
+    changed = _nodes_without(what_if, gang.pods)
     if changed is None:
         return None
     jobs: dict[str, list[Pod]] = {}
     for pod in role_pods:
         maker = pod.meta.controller
-        jobs.setdefault(maker.uid if maker is not None else "", []).append(_free(pod))
-    others = [_free(pod) for name, pods in by_role.items() if name != role.name for pod in pods]
-    return _Recreated(what_if, job, role, jobs, others, changed)
+        jobs.setdefault(maker.uid if maker is not None else "", []).append(_unbind(pod))
+    others = [_unbind(pod) for name, pods in by_role.items() if name != role.name for pod in pods]
+    return _RecreatedOwner(what_if, job, role, jobs, others, changed)
 
 
-def _job_that_waits(unit: Unit) -> Owner | None:
+def _find_waiting_job(unit: Unit) -> Owner | None:
     """Return a Job whose pods wait; None where they are of several roles, or not all of its Jobs."""
     makers = {pod.meta.controller.uid if pod.meta.controller else "" for pod in unit.unplaced}
     jobs = [job for job in unit.jobs if job.meta.ref.uid in makers]
@@ -166,7 +168,7 @@ def _is_plain(unit: Unit, role: Role) -> bool:
 def _pods_by_role(unit: Unit) -> Mapping[str, Sequence[Pod]] | None:
     """Return the pods of each role. None: the owner does not have exactly the pods that it asks for."""
     gang = unit.gang
-    if len(gang.pods) * len(gang.jobs) > MOST_WORK or any(map(_has_worked, gang.jobs)):
+    if len(gang.pods) * len(gang.jobs) > MAX_WORK or any(map(_has_worked, gang.jobs)):
         return None
     role_of = {job.meta.ref.uid: job.role_name for job in gang.jobs}
     by_role: dict[str, list[Pod]] = {role.name: [] for role in unit.owner.roles}
@@ -184,11 +186,11 @@ def _has_worked(job: Owner) -> bool:
     return job.finish is not None or bool(job.succeeded_pods)
 
 
-def _free(pod: Pod) -> Pod:
+def _unbind(pod: Pod) -> Pod:
     return replace(pod, node="") if pod.node else pod
 
 
-def _without(what_if: WhatIf, pods: Sequence[Pod]) -> Mapping[str, NodeInfo] | None:
+def _nodes_without(what_if: WhatIf, pods: Sequence[Pod]) -> Mapping[str, NodeInfo] | None:
     """Return the nodes of these pods without their requests.
 
     None: a pod has host ports or rules about other pods, or an unknown node.
@@ -206,6 +208,8 @@ def _without(what_if: WhatIf, pods: Sequence[Pod]) -> Mapping[str, NodeInfo] | N
         row = snapshot.row(name)
         if row is None:
             return None
-        remaining = removed(snapshot[row].now, requested_by_pods(pods_there, lambda _: NO_TERMS))
+        remaining = subtract_requested(
+            snapshot[row].now, requested_by_pods(pods_there, lambda _: NO_TERMS)
+        )
         changed[name] = replace(snapshot[row], now=remaining)
     return changed

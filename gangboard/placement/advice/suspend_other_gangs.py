@@ -15,12 +15,12 @@ from gangboard.domain.placement_result import FitAnswer
 from gangboard.domain.text import is_or_are, listed, plural
 from gangboard.placement.advice.what_if import WhatIf, keep_only_needed
 from gangboard.placement.advice.wording import then_fits
-from gangboard.placement.amounts import amount_of, taken
+from gangboard.placement.amounts import format_amount, used_amount
 from gangboard.placement.node_columns import BoolColumn, IntColumn
 from gangboard.placement.running_gangs import RunningGangs, running_gangs_of
 
-MOST_GANGS = 3
-MOST_SEARCHED = 4
+MAX_GANGS = 3
+MAX_SEARCHES = 4
 """Tries of one alone where shapes differ, so that each has to be searched."""
 
 
@@ -48,13 +48,13 @@ def _suspend(what_if: WhatIf, kind: AdviceKind) -> Iterator[Advice]:
     if what_if.assessment.empty.answer is not FitAnswer.YES:
         return
     running = running_gangs_of(what_if.unit.gang.cluster.room, what_if.snapshot)
-    allowed = _allowed(what_if, running)
+    allowed = _allowed_gangs(what_if, running)
     if kind is AdviceKind.SUSPEND_BROKEN:
         allowed = allowed & ~running.are_whole
     if not allowed.any():
         return
-    chosen = _by_places(what_if, running, allowed) if _adds_up(what_if) else ()
-    chosen = chosen or _by_search(what_if, running, allowed)
+    chosen = _choose_by_places(what_if, running, allowed) if _places_add_up(what_if) else ()
+    chosen = chosen or _choose_by_search(what_if, running, allowed)
     if not chosen:
         return
     whom = listed(
@@ -70,27 +70,27 @@ def _suspend(what_if: WhatIf, kind: AdviceKind) -> Iterator[Advice]:
         whom += ", which"
     yield Advice(
         kind,
-        f"Suspend {whom} {_what_they_hold(what_if, chosen)}: {then_fits(what_if)}.",
+        f"Suspend {whom} {_held_text(what_if, chosen)}: {then_fits(what_if)}.",
         gangs=tuple(candidate.gang.ref for candidate in chosen),
     )
 
 
-def _what_they_hold(what_if: WhatIf, chosen: Sequence[_Candidate]) -> str:
+def _held_text(what_if: WhatIf, chosen: Sequence[_Candidate]) -> str:
     """Return `holds 8 GPUs`, or the part that it frees if members cannot use all of it.
 
     The user who decides which gang to stop reads the amount as the size of the gang.
     """
     held = sum(candidate.held for candidate in chosen)
     loads = chain.from_iterable(candidate.gang.loads.values() for candidate in chosen)
-    is_all = held == sum(taken(load, what_if.deciding) for load in loads)
+    is_all = held == sum(used_amount(load, what_if.deciding) for load in loads)
     verb = plural(len(chosen), "hold" if is_all else "free")
-    text = f"{verb} {amount_of(what_if.deciding, held)}{' together' if len(chosen) > 1 else ''}"
+    text = f"{verb} {format_amount(what_if.deciding, held)}{' together' if len(chosen) > 1 else ''}"
     if is_all:
         return text
     return f"{text} on nodes that the waiting {'pod' if what_if.request.size == 1 else 'pods'} could use"
 
 
-def _adds_up(what_if: WhatIf) -> bool:
+def _places_add_up(what_if: WhatIf) -> bool:
     """Whether the places on each node can simply be added: one shape that shares nodes freely."""
     shape = what_if.shape
     bound = (
@@ -108,7 +108,7 @@ def _priority(what_if: WhatIf) -> int:
     return max(priorities, default=0)
 
 
-def _allowed(what_if: WhatIf, running: RunningGangs) -> BoolColumn:
+def _allowed_gangs(what_if: WhatIf, running: RunningGangs) -> BoolColumn:
     """Return the gangs that advice may stop: none of higher priority, and not the gang itself."""
     own_uid = what_if.own_uid
     allowed: BoolColumn = running.priorities <= _priority(what_if)
@@ -118,12 +118,12 @@ def _allowed(what_if: WhatIf, running: RunningGangs) -> BoolColumn:
     return allowed
 
 
-def _held(what_if: WhatIf, running: RunningGangs) -> IntColumn:
+def _held_amounts(what_if: WhatIf, running: RunningGangs) -> IntColumn:
     """Return how much of the deciding resource each holds on nodes where members can go."""
     return running.held(what_if.deciding, what_if.candidate_nodes)
 
 
-def _by_places(
+def _choose_by_places(
     what_if: WhatIf, running: RunningGangs, allowed: BoolColumn
 ) -> tuple[_Candidate, ...]:
     """Choose by the places that each makes: the fewest gangs, then those that lose the least."""
@@ -133,18 +133,18 @@ def _by_places(
     owners, domains, places = gains.owners[may], gains.domains[may], gains.places[may]
     enough = np.flatnonzero(places >= missing[domains])
     if len(enough):
-        held = _held(what_if, running)
-        best = _least_loss(running, held, owners[enough])[0]
+        held = _held_amounts(what_if, running)
+        best = _order_by_loss(running, held, owners[enough])[0]
         return (_Candidate(running.all[best], int(held[best])),)
-    for indexes in _several(owners, domains, places, missing):
-        held = _held(what_if, running)
+    for indexes in _combinations(owners, domains, places, missing):
+        held = _held_amounts(what_if, running)
         candidates = tuple(_Candidate(running.all[index], int(held[index])) for index in indexes)
         if _fits_without(what_if, candidates):
             return keep_only_needed(candidates, partial(_fits_without, what_if))
     return ()
 
 
-def _least_loss(running: RunningGangs, held: IntColumn, gangs: IntColumn) -> IntColumn:
+def _order_by_loss(running: RunningGangs, held: IntColumn, gangs: IntColumn) -> IntColumn:
     """Return places in `RunningGangs.all`, those first whose end loses the least.
 
     Gangs that are not whole, then low priorities, then short runs, then those that hold little.
@@ -162,14 +162,14 @@ def _least_loss(running: RunningGangs, held: IntColumn, gangs: IntColumn) -> Int
     return ordered
 
 
-def _several(
+def _combinations(
     owners: IntColumn, domains: IntColumn, places: IntColumn, missing: IntColumn
 ) -> Iterator[tuple[int, ...]]:
     """Yield the two or three that make the most places in a domain, where that may be enough."""
     order = np.lexsort((owners, -places, domains))
     starts = np.flatnonzero(np.diff(domains[order], prepend=-1))
-    remaining = MOST_SEARCHED
-    for size in range(2, MOST_GANGS + 1):
+    remaining = MAX_SEARCHES
+    for size in range(2, MAX_GANGS + 1):
         for start in starts.tolist():
             most = order[start : start + size]
             domain = domains[most[0]]
@@ -182,19 +182,19 @@ def _several(
                 return
 
 
-def _by_search(
+def _choose_by_search(
     what_if: WhatIf, running: RunningGangs, allowed: BoolColumn
 ) -> tuple[_Candidate, ...]:
     """Try a few that hold enough alone, those that lose the least first, then the two and three largest."""
-    held = _held(what_if, running)
+    held = _held_amounts(what_if, running)
     least = what_if.shortfall
     holders = np.flatnonzero((held > 0) & allowed)
-    if int(np.sort(held[holders])[-MOST_GANGS:].sum()) < least:
+    if int(np.sort(held[holders])[-MAX_GANGS:].sum()) < least:
         return ()
     order = holders[np.lexsort((running.priorities[holders], held[holders]))]
-    sufficient = _least_loss(running, held, holders[held[holders] >= least])
-    tried = [[index] for index in sufficient[:MOST_SEARCHED].tolist()]
-    tried += [order[-size:].tolist() for size in range(2, MOST_GANGS + 1) if len(order) >= size]
+    sufficient = _order_by_loss(running, held, holders[held[holders] >= least])
+    tried = [[index] for index in sufficient[:MAX_SEARCHES].tolist()]
+    tried += [order[-size:].tolist() for size in range(2, MAX_GANGS + 1) if len(order) >= size]
     for places in tried:
         candidates = tuple(_Candidate(running.all[index], int(held[index])) for index in places)
         if sum(candidate.held for candidate in candidates) >= least and _fits_without(

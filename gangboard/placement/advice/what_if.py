@@ -11,26 +11,26 @@ import numpy as np
 from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
 from gangboard.domain.placement_result import Assessment, Fit, FitAnswer, PlacementCause, When
 from gangboard.facts.unit import Unit
-from gangboard.placement.amounts import wanted
+from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.feasible_nodes import FeasibleNodes, feasible_nodes_of
-from gangboard.placement.gang_fit import fits
-from gangboard.placement.gang_nodes import without
+from gangboard.placement.gang_fit import check_fit
+from gangboard.placement.gang_nodes import without_requested
 from gangboard.placement.matching import is_about_values
 from gangboard.placement.node_columns import BoolColumn, IntColumn, largest_rows
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.scheduler_order import is_found_in_scheduler_order, work_of
+from gangboard.placement.scheduler_order import is_found_in_scheduler_order, scoring_cost
 from gangboard.placement.topology_domains import domains_of
 
 STEPS = 2_000
 """Search steps for one what-if. Advice that is harder to check is not given."""
-MOST_HOSTS = 32
+MAX_HOSTS = 32
 """Nodes for each shape that a what-if of several shapes looks at: what fits on some fits on all, but for
 what concerns all nodes of a domain."""
 SPARE_HOSTS = 8
 """More of them, for what another shape takes or a change takes away."""
-MOST_SCORES = 5_000
+MAX_SCORES = 5_000
 """Nodes that are scored for a pod, in all plays of one what-if together: some 20 ms."""
-_OF_ROOM = frozenset(
+_CAPACITY_CAUSES = frozenset(
     {
         PlacementCause.TOO_LARGE,
         PlacementCause.SHORT,
@@ -41,8 +41,8 @@ _OF_ROOM = frozenset(
 )
 _NO_CHANGE: Mapping[str, NodeInfo] = {}
 
-Thing = TypeVar("Thing")
-Freed = dict[str, dict[str, int]]
+Item = TypeVar("Thing")
+FreedAmounts = dict[str, dict[str, int]]
 """Node → resource → how much more must be free there, in scheduler units."""
 
 
@@ -55,13 +55,13 @@ class WhatIf:
     assessment: Assessment
     snapshot: NodeSnapshot
     pod_sets: tuple[PodSet, ...] = ()
-    freed: Freed | None = None
+    freed: FreedAmounts | None = None
     """The least that must become free, once computed."""
     _asked: Mapping[str, int] | None = None
     _feasible: FeasibleNodes | None = None
     _best: tuple[int, ...] | None = None
     _best_snapshot: NodeSnapshot | None = None
-    _scores: int = MOST_SCORES
+    _scores: int = MAX_SCORES
 
     def __post_init__(self) -> None:
         """Leave out shapes without members."""
@@ -93,7 +93,7 @@ class WhatIf:
     def asked(self) -> Mapping[str, int]:
         """Return the requests of the shape with the most members, in scheduler units."""
         if self._asked is None:
-            self._asked = wanted(self.shape)
+            self._asked = requested_amounts(self.shape)
         return self._asked
 
     @property
@@ -140,7 +140,9 @@ class WhatIf:
             for name, load in loads.items():
                 row = self.snapshot.row(name)
                 if row is not None:
-                    changed[name] = without(changed.get(name, self.snapshot.nodes[row]), load)
+                    changed[name] = without_requested(
+                        changed.get(name, self.snapshot.nodes[row]), load
+                    )
         return changed
 
     def needed_changes(self, changed: Mapping[str, NodeInfo]) -> dict[str, NodeInfo]:
@@ -158,7 +160,8 @@ class WhatIf:
         Members with a node stay there in both cases.
         """
         never = (
-            self.assessment.cause in _OF_ROOM and self._empty(self.request.needed) is FitAnswer.NO
+            self.assessment.cause in _CAPACITY_CAUSES
+            and self._empty(self.request.needed) is FitAnswer.NO
         )
         return When.DRAINED if never else When.CURRENT
 
@@ -199,7 +202,7 @@ class WhatIf:
         """Return whether they fit after the change, with a placement."""
         request = request or self.request
         target = request.needed if target is None else target
-        return fits(
+        return check_fit(
             request, self._snapshot_for(request, changed), When.CURRENT, target, steps=STEPS
         )
 
@@ -222,7 +225,7 @@ class WhatIf:
         )
 
     def _empty(self, target: int) -> FitAnswer:
-        return fits(self.request, self.snapshot, When.DRAINED, target, steps=STEPS).answer
+        return check_fit(self.request, self.snapshot, When.DRAINED, target, steps=STEPS).answer
 
     def frees(
         self,
@@ -237,9 +240,12 @@ class WhatIf:
         request = request or self.request
         target = request.needed if target is None else target
         snapshot = self._snapshot_for(request, changed)
-        if fits(request, snapshot, When.CURRENT, target, steps=STEPS).answer is not FitAnswer.YES:
+        if (
+            check_fit(request, snapshot, When.CURRENT, target, steps=STEPS).answer
+            is not FitAnswer.YES
+        ):
             return False
-        self._scores -= work_of(request, snapshot)
+        self._scores -= scoring_cost(request, snapshot)
         return self._scores >= 0 and is_found_in_scheduler_order(request, snapshot, target)
 
     def _snapshot_for(
@@ -315,13 +321,13 @@ class WhatIf:
         rows: set[int] = set()
         for pod_set in self.pod_sets:
             max_pods = feasible_nodes_of(self.snapshot, pod_set.shape).max_pods(when)
-            rows.update(largest_rows(max_pods, min(pod_set.count, MOST_HOSTS) + SPARE_HOSTS))
+            rows.update(largest_rows(max_pods, min(pod_set.count, MAX_HOSTS) + SPARE_HOSTS))
         return tuple(sorted(rows))
 
 
 def keep_only_needed(
-    things: Sequence[Thing], are_enough: Callable[[Sequence[Thing]], bool]
-) -> tuple[Thing, ...]:
+    things: Sequence[Item], are_enough: Callable[[Sequence[Item]], bool]
+) -> tuple[Item, ...]:
     """Return things that are enough together, without those that are not needed.
 
     They are tried in their order. `are_enough` may be called with none of them.

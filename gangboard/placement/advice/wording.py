@@ -18,12 +18,12 @@ _SHOWN = 3
 _EXAMPLES = 2
 
 
-def marked(text: str, method: ChangeMethod) -> str:
+def with_method(text: str, method: ChangeMethod) -> str:
     """Return a sentence that ends with how the change is made, as `ChangeMethod` says it."""
     return f"{text} ({method})."
 
 
-def sized(job: Owner) -> tuple[str, ...]:
+def size_fields(job: Owner) -> tuple[str, ...]:
     """Return the fields by which a Job is made smaller.
 
     The completions of an Indexed Job are its members where they equal the parallelism, and work to
@@ -33,38 +33,38 @@ def sized(job: Owner) -> tuple[str, ...]:
     return ("parallelism", "completions") if is_all else ("parallelism",)
 
 
-def shown(items: Sequence[Named]) -> Sequence[Named]:
+def first_examples(items: Sequence[Named]) -> Sequence[Named]:
     """Return those that a sentence names: all of three, of more the first two."""
     return items if len(items) <= _SHOWN else items[:_EXAMPLES]
 
 
-def node_names(names: Sequence[str]) -> str:
+def node_names_text(names: Sequence[str]) -> str:
     """Return `node a`, `nodes a and b`, `5 nodes (a, b, …)`."""
     if len(names) == 1:
         return f"node {names[0]}"
     if len(names) <= _SHOWN:
         return f"nodes {listed(names)}"
-    return f"{len(names)} nodes ({', '.join(shown(names))}, …)"
+    return f"{len(names)} nodes ({', '.join(first_examples(names))}, …)"
 
 
-def each_node(names: Sequence[str]) -> str:
+def each_node_text(names: Sequence[str]) -> str:
     """Return `on node a`, `on each of the nodes a and b`."""
     if len(names) == 1:
         return f"on node {names[0]}"
     if len(names) <= _SHOWN:
         return f"on each of the nodes {listed(names)}"
-    return f"on each of {len(names)} nodes ({', '.join(shown(names))}, …)"
+    return f"on each of {len(names)} nodes ({', '.join(first_examples(names))}, …)"
 
 
-def room_of(freed: Mapping[str, Mapping[str, int]]) -> str:
+def freed_text(freed: Mapping[str, Mapping[str, int]]) -> str:
     """Return `4 GPUs on each of the nodes a and b`, or the amount of each node if they differ.
 
     For more than three nodes that differ, it names the largest amount and two nodes as examples.
     """
     nodes = sorted(freed)
     if all(freed[name] == freed[nodes[0]] for name in nodes):
-        return f"{_amounts_of(freed[nodes[0]])} {each_node(nodes)}"
-    texts = [f"{_amounts_of(freed[name])} on node {name}" for name in shown(nodes)]
+        return f"{_amounts_of(freed[nodes[0]])} {each_node_text(nodes)}"
+    texts = [f"{_amounts_of(freed[name])} on node {name}" for name in first_examples(nodes)]
     if len(nodes) <= _SHOWN:
         return listed(texts)
     most: dict[str, int] = {}

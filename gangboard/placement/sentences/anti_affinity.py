@@ -19,14 +19,14 @@ from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.sentences.wording import PodCount
 
 
-def shared(snapshot: NodeSnapshot, shapes: Iterable[Shape]) -> str:
+def shared_scope_text(snapshot: NodeSnapshot, shapes: Iterable[Shape]) -> str:
     """Return what pods may not share: `a node`, `a value of zone`, `a node or a value of zone`."""
-    keys = sorted({key for shape in shapes for key in _in_the_way(snapshot, shape)})
+    keys = sorted({key for shape in shapes for key in _blocking_labels(snapshot, shape)})
     places = ["a node" if key == HOSTNAME else f"a value of {key}" for key in keys]
     return " or ".join(places) or "a node"
 
 
-def _in_the_way(snapshot: NodeSnapshot, shape: Shape) -> set[str]:
+def _blocking_labels(snapshot: NodeSnapshot, shape: Shape) -> set[str]:
     """Return the labels of nodes by which pods of a shape are kept apart, from each other or others.
 
     Others anywhere in the cluster can have rules about them: only those count that close a node which
@@ -56,15 +56,15 @@ def anti_affinity_by_label(
     if len(meant) != 1:
         return None
     shape, snapshot = meant[0].shape, nodes_for(unit)
-    keys = _in_the_way(snapshot, shape)
+    keys = _blocking_labels(snapshot, shape)
     if len(keys) != 1 or HOSTNAME in keys:
         return None
     (key,) = keys
-    total = len(_values(snapshot, shape, key))
+    total = len(_eligible_values(snapshot, shape, key))
     taken_text = ""
     if key not in one_per_domain_keys(shape):
         text = f"{pod_count} must not share a value of {key} with certain other pods"
-        taken_text = "" if is_blocked else _taken(snapshot, shape, key)
+        taken_text = "" if is_blocked else _blocked_values_text(snapshot, shape, key)
     elif pod_count.number == 1:
         text = f"{pod_count} must not share a value of {key} with pods like it"
     else:
@@ -78,18 +78,18 @@ def anti_affinity_by_label(
         return f"{text}, and only {count(total, 'value')} {have} a node that could host one"
     now = values_with_free_capacity(snapshot, shape, key, When.CURRENT)
     verb = "takes" if now == 1 else "take"
-    return f"{text}, and {now} of {_with_nodes(total)} {verb} one now"
+    return f"{text}, and {now} of {_values_text(total)} {verb} one now"
 
 
-def _values(snapshot: NodeSnapshot, shape: Shape, key: str) -> set[str]:
+def _eligible_values(snapshot: NodeSnapshot, shape: Shape, key: str) -> set[str]:
     """Return the values of the label on nodes that could ever host one."""
     places = np.flatnonzero(feasible_nodes_of(snapshot, shape).eligible()).tolist()
     return {value for row in places if (value := snapshot[row].labels.get(key)) is not None}
 
 
-def _taken(snapshot: NodeSnapshot, shape: Shape, key: str) -> str:
+def _blocked_values_text(snapshot: NodeSnapshot, shape: Shape, key: str) -> str:
     """Return how many of the values that could host one have a pod that keeps it away."""
-    values = _values(snapshot, shape, key)
+    values = _eligible_values(snapshot, shape, key)
     terms = snapshot.terms(When.CURRENT)
     taken = sum(
         (key, value) in terms and any(clashing(shape, terms[key, value])) for value in values
@@ -100,9 +100,9 @@ def _taken(snapshot: NodeSnapshot, shape: Shape, key: str) -> str:
         return "and the only value with usable nodes has such a pod"
     number = "each" if taken == len(values) else str(taken)
     have = "has" if taken in (1, len(values)) else "have"
-    return f"and {number} of {_with_nodes(len(values))} {have} such a pod"
+    return f"and {number} of {_values_text(len(values))} {have} such a pod"
 
 
-def _with_nodes(number: int) -> str:
+def _values_text(number: int) -> str:
     what = "the only value" if number == 1 else f"the {number} values"
     return f"{what} with usable nodes"

@@ -11,30 +11,35 @@ from gangboard.domain.capacity import PODS
 from gangboard.domain.placement_result import Assessment, Filter, PlacementCause, ShapeFit, When
 from gangboard.domain.text import count, is_or_are, listed
 from gangboard.facts.unit import Unit
-from gangboard.placement.amounts import amount_of, bare, format_amounts, wanted
+from gangboard.placement.amounts import (
+    format_amount,
+    format_amounts,
+    format_quantity,
+    requested_amounts,
+)
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.node_columns import IntColumn, total
-from gangboard.placement.sentences.unavailable_nodes import withheld_devices
+from gangboard.placement.sentences.unavailable_nodes import withheld_devices_text
 from gangboard.placement.sentences.wording import (
     PlacementReason,
     PodCount,
-    are_free,
-    how_many_fit,
-    labels_of,
-    most_pods,
+    fit_clause,
+    fit_text,
+    free_text,
+    max_pods_of,
     needed_and_available,
-    nodes_that,
+    nodes_with_verb,
     pod_count_of,
-    some_fit,
+    selector_labels_text,
     unit_keys,
     unreported_text,
-    usable_nodes,
+    usable_nodes_text,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
+class Shortage:
     """A resource of which the nodes have less in total than some members need."""
 
     resource: str
@@ -61,31 +66,31 @@ def capacity_reason(
     unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], code: str
 ) -> PlacementReason:
     """Return the reason of a cause that is about room."""
-    withheld, evidence = withheld_devices(unit, shapes)
-    text = f"{_lack_text(unit, assessment, shapes)}{_besides(shapes)}{withheld}"
+    withheld, evidence = withheld_devices_text(unit, shapes)
+    text = f"{_shortage_text(unit, assessment, shapes)}{_unavailable_nodes_text(shapes)}{withheld}"
     is_blocked = assessment.cause is PlacementCause.TOO_LARGE
     return PlacementReason(code, text, is_blocked, evidence)
 
 
-def _lack_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
+def _shortage_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
     if assessment.cause is PlacementCause.TOO_LARGE:
-        return _too_large(unit, assessment, shapes)
+        return _too_large_text(unit, assessment, shapes)
     if assessment.cause is PlacementCause.FRAGMENTED:
-        return _fragmented(unit, assessment, shapes)
+        return _fragmented_text(unit, assessment, shapes)
     lack = find_shortage(unit, assessment, shapes, When.CURRENT)
     if lack is None:
         return f"too little is free for {pod_count_of(assessment)} on {_nodes_text(shapes)}"
     if lack.resource == PODS:
-        text = _without_places(lack)
+        text = _pod_limit_text(lack)
     else:
-        text = _short(lack, assessment.cause is PlacementCause.OCCUPIED)
-    return f"{text}{some_fit(unit, assessment, shapes, When.CURRENT)}"
+        text = _insufficient_text(lack, assessment.cause is PlacementCause.OCCUPIED)
+    return f"{text}{fit_clause(unit, assessment, shapes, When.CURRENT)}"
 
 
-def _besides(shapes: Sequence[ShapeFit]) -> str:
+def _unavailable_nodes_text(shapes: Sequence[ShapeFit]) -> str:
     """Return `; 1 more node is cordoned`: nodes that members could use if they were given back."""
     out = {
-        why: max((_number(shape_fit, why) for shape_fit in shapes), default=0)
+        why: max((_count_excluded(shape_fit, why) for shape_fit in shapes), default=0)
         for why in (Filter.CORDON, Filter.NOT_READY, Filter.UNSAID)
     }
     words = {Filter.CORDON: "cordoned", Filter.NOT_READY: "not ready"}
@@ -95,18 +100,20 @@ def _besides(shapes: Sequence[ShapeFit]) -> str:
         for why, number in out.items()
         if number
     ]
-    parts += _out_of_reach(shapes)
+    parts += _out_of_reach_texts(shapes)
     return f"; {listed(parts)}" if parts else ""
 
 
-def _out_of_reach(shapes: Sequence[ShapeFit]) -> list[str]:
+def _out_of_reach_texts(shapes: Sequence[ShapeFit]) -> list[str]:
     """Return `3 more nodes have another zone than …`: out of reach of what members must be near."""
     terms = {
         shape_fit.shape.pod_affinity
         for shape_fit in shapes
         if shape_fit.shape.pod_affinity is not None
     }
-    number = max((_number(shape_fit, Filter.POD_AFFINITY) for shape_fit in shapes), default=0)
+    number = max(
+        (_count_excluded(shape_fit, Filter.POD_AFFINITY) for shape_fit in shapes), default=0
+    )
     if len(terms) != 1 or not number:
         return []
     (term,) = terms
@@ -116,14 +123,14 @@ def _out_of_reach(shapes: Sequence[ShapeFit]) -> list[str]:
     return [f"{have} another {term.topology_key} (pod affinity)"]
 
 
-def _number(shape_fit: ShapeFit, why: Filter) -> int:
+def _count_excluded(shape_fit: ShapeFit, why: Filter) -> int:
     excluded = shape_fit.eligibility.excluded.get(why)
     return excluded.count if excluded is not None else 0
 
 
 def find_shortage(
     unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], when: When
-) -> Lack | None:
+) -> Shortage | None:
     """Return the numbers of the deciding resource: over all members, or for those of one shape.
 
     None: enough of it exists for each shape and for all together.
@@ -132,25 +139,29 @@ def find_shortage(
     for line in assessment.totals:
         available = line.free if when is When.CURRENT else line.capacity
         if line.resource == resource and available < line.needed:
-            pod_count, labels = pod_count_of(assessment), _labels(shapes)
-            return Lack(resource, pod_count, line.needed, available, _hosts(shapes), labels)
+            pod_count, labels = pod_count_of(assessment), _selector_text(shapes)
+            return Shortage(
+                resource, pod_count, line.needed, available, _count_eligible(shapes), labels
+            )
     request = assessment.request
     for shape_fit in shapes:
         must = max(0, request.needed - (request.size - shape_fit.count))
-        needed = must * wanted(shape_fit.shape).get(resource, 0)
+        needed = must * requested_amounts(shape_fit.shape).get(resource, 0)
         if not needed:
             continue
-        free = _free(unit, shape_fit, resource, when)
+        free = _free_amounts(unit, shape_fit, resource, when)
         available = total(free)
         if available < needed:
             pod_count = PodCount(
                 must, shape_fit.count, shape_fit.shape.name if len(shapes) > 1 else ""
             )
-            return Lack(resource, pod_count, needed, available, len(free), _labels([shape_fit]))
+            return Shortage(
+                resource, pod_count, needed, available, len(free), _selector_text([shape_fit])
+            )
     return None
 
 
-def _free(unit: Unit, shape_fit: ShapeFit, resource: str, when: When) -> IntColumn:
+def _free_amounts(unit: Unit, shape_fit: ShapeFit, resource: str, when: When) -> IntColumn:
     """Return the free amount of a resource on each eligible node of a shape, 0 on overfull nodes."""
     snapshot = nodes_for(unit)
     mask = feasible_nodes_of(snapshot, shape_fit.shape).eligible(unit_keys(unit))
@@ -158,31 +169,31 @@ def _free(unit: Unit, shape_fit: ShapeFit, resource: str, when: When) -> IntColu
     return free
 
 
-def _hosts(shapes: Sequence[ShapeFit]) -> int:
+def _count_eligible(shapes: Sequence[ShapeFit]) -> int:
     """Return how many nodes could host a member of some shape."""
     if len(shapes) == 1:
         return len(shapes[0].eligibility.eligible)
     return len({name for shape_fit in shapes for name in shape_fit.eligibility.eligible})
 
 
-def _labels(shapes: Sequence[ShapeFit]) -> str:
+def _selector_text(shapes: Sequence[ShapeFit]) -> str:
     """Return the labels by which pods of one shape leave nodes out; empty for several shapes."""
     if len(shapes) != 1 or Filter.SELECTOR not in shapes[0].eligibility.excluded:
         return ""
-    return labels_of(shapes[0].shape)
+    return selector_labels_text(shapes[0].shape)
 
 
 def _nodes_text(shapes: Sequence[ShapeFit]) -> str:
-    return usable_nodes(_hosts(shapes), _labels(shapes))
+    return usable_nodes_text(_count_eligible(shapes), _selector_text(shapes))
 
 
 # Sentences
 
 
-def _short(lack: Lack, is_occupied: bool) -> str:
+def _insufficient_text(lack: Shortage, is_occupied: bool) -> str:
     needed, available = needed_and_available(lack.resource, lack.needed, lack.there)
-    nodes = usable_nodes(lack.nodes, lack.labels)
-    text = f"{lack.pod_count.verb('need')} {needed}, and {are_free(lack.resource, available)} on {nodes}"
+    nodes = usable_nodes_text(lack.nodes, lack.labels)
+    text = f"{lack.pod_count.verb('need')} {needed}, and {free_text(lack.resource, available)} on {nodes}"
     # Less than one pod needs is enough for none, wherever it is.
     is_enough_for_one = lack.there * lack.pod_count.number >= lack.needed
     if is_occupied and is_enough_for_one and min(lack.pod_count.number, lack.nodes) > 1:
@@ -190,75 +201,82 @@ def _short(lack: Lack, is_occupied: bool) -> str:
     return text
 
 
-def _without_places(lack: Lack) -> str:
+def _pod_limit_text(lack: Shortage) -> str:
     number = "no more pods" if not lack.there else f"{lack.there} more"
     verb = "takes" if lack.nodes == 1 else "take"
-    nodes = usable_nodes(lack.nodes, lack.labels)
+    nodes = usable_nodes_text(lack.nodes, lack.labels)
     return f"{lack.pod_count.verb('need')} a place, and {nodes} {verb} {number}"
 
 
-def _too_large(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
+def _too_large_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
     lack = find_shortage(unit, assessment, shapes, When.DRAINED)
     if lack is None:
-        return _pieces_when_empty(unit, assessment, shapes)
-    nodes = usable_nodes(lack.nodes, lack.labels)
+        return _fragmented_when_empty_text(unit, assessment, shapes)
+    nodes = usable_nodes_text(lack.nodes, lack.labels)
     have = "has" if lack.nodes == 1 else "have"
     if lack.resource == PODS:
         needed, available = "a place", f"{lack.there} places for pods"
     else:
         needed, available = needed_and_available(lack.resource, lack.needed, lack.there)
     text = f"{lack.pod_count.verb('need')} {needed}, but {nodes} {have} {available} even when empty"
-    return f"{text}{some_fit(unit, assessment, shapes, When.DRAINED)}"
+    return f"{text}{fit_clause(unit, assessment, shapes, When.DRAINED)}"
 
 
-def _pieces_when_empty(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
+def _fragmented_when_empty_text(
+    unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]
+) -> str:
     pod_count = pod_count_of(assessment)
     nodes = f"on {_nodes_text(shapes)} even when empty"
     if len(shapes) > 1:
         return f"no placement exists for {pod_count} together {nodes}"
     (shape_fit,) = shapes
-    fit = how_many_fit(unit, assessment, shape_fit, When.DRAINED) or "not all of them fit"
-    return f"{pod_count.verb('need')} {_each(shape_fit, pod_count)}, but {fit} {nodes}"
+    fit = fit_text(unit, assessment, shape_fit, When.DRAINED) or "not all of them fit"
+    return f"{pod_count.verb('need')} {_requests_text(shape_fit, pod_count)}, but {fit} {nodes}"
 
 
-def _each(shape_fit: ShapeFit, pod_count: PodCount) -> str:
+def _requests_text(shape_fit: ShapeFit, pod_count: PodCount) -> str:
     """Return what each pod of the shape asks for."""
-    requested = {name: amount for name, amount in wanted(shape_fit.shape).items() if name != PODS}
+    requested = {
+        name: amount for name, amount in requested_amounts(shape_fit.shape).items() if name != PODS
+    }
     amounts = format_amounts(requested)
     return f"{listed(amounts)}{pod_count.each}" if amounts else f"a place{pod_count.each}"
 
 
-def _fragmented(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
+def _fragmented_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
     pod_count = pod_count_of(assessment)
     if len(shapes) > 1:
         text = f"enough is free in total for {pod_count} on {_nodes_text(shapes)}"
         return f"{text}, but in pieces: {pod_count.they} do not fit together"
     (shape_fit,) = shapes
-    requested = wanted(shape_fit.shape)
+    requested = requested_amounts(shape_fit.shape)
     resource = assessment.deciding or _scarcest(assessment, shape_fit)
     line = next((line for line in assessment.totals if line.resource == resource), None)
     most, fit_text = (
-        most_pods(unit, shape_fit, When.CURRENT),
-        some_fit(unit, assessment, shapes, When.CURRENT),
+        max_pods_of(unit, shape_fit, When.CURRENT),
+        fit_clause(unit, assessment, shapes, When.CURRENT),
     )
     if line is None:
         return f"enough is free in total for {pod_count}, but in pieces{fit_text}"
-    if not _is_alone(unit, shape_fit, resource, most):
-        return _not_together(assessment, shape_fit, fit_text)
-    piece = amount_of(resource, requested[resource])
-    text = f"{pod_count.verb('need')} {piece}{pod_count.each}, and {are_free(resource, bare(resource, line.free))}"
+    if not _decides_alone(unit, shape_fit, resource, most):
+        return _different_nodes_text(assessment, shape_fit, fit_text)
+    piece = format_amount(resource, requested[resource])
+    text = f"{pod_count.verb('need')} {piece}{pod_count.each}, and {free_text(resource, format_quantity(resource, line.free))}"
     if not most:
-        return f"{text}, but no node has {bare(resource, requested[resource])} ({_free_by_node(unit, shape_fit, resource)})"
-    return f"{text}, but in pieces{fit_text} ({_free_by_node(unit, shape_fit, resource)})"
+        return f"{text}, but no node has {format_quantity(resource, requested[resource])} ({_free_by_node_text(unit, shape_fit, resource)})"
+    return f"{text}, but in pieces{fit_text} ({_free_by_node_text(unit, shape_fit, resource)})"
 
 
-def _is_alone(unit: Unit, shape_fit: ShapeFit, resource: str, most: int) -> bool:
+def _decides_alone(unit: Unit, shape_fit: ShapeFit, resource: str, most: int) -> bool:
     """Whether the free amount of one resource decides how many pods fit, so that no node lacks another."""
-    pieces = _free(unit, shape_fit, resource, When.CURRENT) // wanted(shape_fit.shape)[resource]
+    pieces = (
+        _free_amounts(unit, shape_fit, resource, When.CURRENT)
+        // requested_amounts(shape_fit.shape)[resource]
+    )
     return total(pieces) == most
 
 
-def _not_together(assessment: Assessment, shape_fit: ShapeFit, end: str) -> str:
+def _different_nodes_text(assessment: Assessment, shape_fit: ShapeFit, end: str) -> str:
     """Return the sentence for nodes that have enough of one resource and lack another."""
     free = format_amounts(
         {
@@ -268,13 +286,15 @@ def _not_together(assessment: Assessment, shape_fit: ShapeFit, end: str) -> str:
         }
     )
     pod_count = pod_count_of(assessment)
-    text = f"{pod_count.verb('need')} {_each(shape_fit, pod_count)}, and {listed(free)} are free"
+    text = f"{pod_count.verb('need')} {_requests_text(shape_fit, pod_count)}, and {listed(free)} are free"
     return f"{text}, but not on the same nodes{end}"
 
 
 def _scarcest(assessment: Assessment, shape_fit: ShapeFit) -> str:
     """Return the resource that stops most nodes, or the one with the least to spare."""
-    stops = [limit for limit, _, _ in shape_fit.saturated if limit in wanted(shape_fit.shape)]
+    stops = [
+        limit for limit, _, _ in shape_fit.saturated if limit in requested_amounts(shape_fit.shape)
+    ]
     if stops and stops[0] != PODS:
         return stops[0]
     lines = [line for line in assessment.totals if line.resource != PODS and line.needed]
@@ -283,14 +303,16 @@ def _scarcest(assessment: Assessment, shape_fit: ShapeFit) -> str:
     return tightest.resource if tightest is not None else ""
 
 
-def _free_by_node(unit: Unit, shape_fit: ShapeFit, resource: str) -> str:
+def _free_by_node_text(unit: Unit, shape_fit: ShapeFit, resource: str) -> str:
     """Return `4 nodes have 4 each` or `1 node has 5, 2 nodes have 2 each`, the largest first."""
-    free, times = np.unique(_free(unit, shape_fit, resource, When.CURRENT), return_counts=True)
+    free, times = np.unique(
+        _free_amounts(unit, shape_fit, resource, When.CURRENT), return_counts=True
+    )
     amounts = dict(zip(free.tolist(), times.tolist(), strict=True))
     parts = []
     for amount, number in sorted(amounts.items(), reverse=True)[:3]:
         each = " each" if number > 1 else ""
-        parts.append(f"{nodes_that(number)} {bare(resource, amount)}{each}")
+        parts.append(f"{nodes_with_verb(number)} {format_quantity(resource, amount)}{each}")
     if len(amounts) > 3:
         rest = sum(number for _, number in sorted(amounts.items(), reverse=True)[3:])
         parts.append(f"{count(rest, 'other')} less")

@@ -17,21 +17,21 @@ from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.joint_topology_spread import max_pods_by_all, multiply_constrained_pods
 from gangboard.placement.matching import has_host_anti_affinity
-from gangboard.placement.sentences.anti_affinity import anti_affinity_by_label, shared
+from gangboard.placement.sentences.anti_affinity import anti_affinity_by_label, shared_scope_text
 from gangboard.placement.sentences.wording import (
     PlacementReason,
     PodCount,
+    fit_clause,
     pod_count_of,
-    some_fit,
     source_of,
-    usable_nodes,
+    usable_nodes_text,
 )
 from gangboard.placement.topology_spread import (
     Domain,
-    domains_by,
+    counted_domains,
+    domain_limits,
     is_open,
-    limits,
-    most_pods,
+    max_pods_in_domain,
     spread_of,
 )
 
@@ -50,29 +50,32 @@ def constraint_code(assessment: Assessment) -> str:
     )
 
 
-def constrained(
+def constraint_reason(
     unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], code: str
 ) -> PlacementReason:
     """Return the reason of a constraint; it is blocked where it stands on empty nodes too."""
     is_blocked = assessment.empty.answer is FitAnswer.NO
     evidence: tuple[Evidence, ...] = ()
     if code == "topology-does-not-fit":
-        text, evidence = _topology(unit, assessment, shapes, is_blocked)
+        text, evidence = _topology_text(unit, assessment, shapes, is_blocked)
     elif code == "spread-constraints":
-        text, evidence = spread_out(unit, assessment, is_blocked)
+        text, evidence = spread_text(unit, assessment, is_blocked)
     else:
         if code == "port-conflict":
-            text = _ports(assessment, shapes, is_blocked)
+            text = _ports_text(assessment, shapes, is_blocked)
         else:
-            text = _anti_affinity(unit, assessment, shapes, is_blocked)
+            text = _anti_affinity_text(unit, assessment, shapes, is_blocked)
         when = When.DRAINED if is_blocked else When.CURRENT
-        text = f"{text}{some_fit(unit, assessment, shapes, when)}"
+        text = f"{text}{fit_clause(unit, assessment, shapes, when)}"
     return PlacementReason(
-        code, text, is_blocked, (*evidence, _otherwise(unit, assessment, is_blocked))
+        code,
+        text,
+        is_blocked,
+        (*evidence, _without_constraint_evidence(unit, assessment, is_blocked)),
     )
 
 
-def _otherwise(unit: Unit, assessment: Assessment, is_blocked: bool) -> Evidence:
+def _without_constraint_evidence(unit: Unit, assessment: Assessment, is_blocked: bool) -> Evidence:
     """Return the evidence that the constraint is the only cause. The code and the advice rely on it."""
     moment = "on empty nodes" if is_blocked else "now"
     return Evidence(
@@ -85,17 +88,19 @@ def _otherwise(unit: Unit, assessment: Assessment, is_blocked: bool) -> Evidence
 # Topology
 
 
-def _topology(
+def _topology_text(
     unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool
 ) -> tuple[str, tuple[Evidence, ...]]:
     request, pod_count = assessment.request, pod_count_of(assessment)
     keys = names(request.topology_keys)
     if request.domain is not None:
-        chosen = _pairs(request.topology_keys, request.domain)
+        chosen = _pairs_text(request.topology_keys, request.domain)
         text = f"{pod_count.verb('need')} room in {chosen}, where members have a node already"
         return text, _domain_evidence(request.topology_keys, request.domain, "chosen")
     text, when = f"{pod_count} must share one {keys}", "when empty" if is_blocked else "now"
-    best = _best(unit, shapes, When.DRAINED if is_blocked else When.CURRENT, request.topology_keys)
+    best = _best_domain(
+        unit, shapes, When.DRAINED if is_blocked else When.CURRENT, request.topology_keys
+    )
     if best is None:
         return f"{text}, and none has room for all of {pod_count.them} {when}", ()
     values, room = best
@@ -105,7 +110,7 @@ def _topology(
     return sentence, _domain_evidence(request.topology_keys, values, "best")
 
 
-def _best(
+def _best_domain(
     unit: Unit, shapes: Sequence[ShapeFit], when: When, keys: Sequence[str]
 ) -> tuple[tuple[str, ...], int] | None:
     """Return the domain in which most pods fit and how many; None for pods of several shapes."""
@@ -124,7 +129,7 @@ def _best(
     return best, room[best]
 
 
-def _pairs(keys: Sequence[str], values: Sequence[str]) -> str:
+def _pairs_text(keys: Sequence[str], values: Sequence[str]) -> str:
     return names(f"{key}={value}" for key, value in zip(keys, values, strict=True))
 
 
@@ -139,16 +144,16 @@ def _domain_evidence(keys: Sequence[str], values: Sequence[str], word: str) -> t
 # One pod of a kind on a node
 
 
-def _ports(assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool) -> str:
+def _ports_text(assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool) -> str:
     with_ports = [shape_fit for shape_fit in shapes if shape_fit.shape.host_ports]
     ports = sorted({port.port for shape_fit in with_ports for port in shape_fit.shape.host_ports})
     noun = "host port" if len(ports) == 1 else "host ports"
-    pod_count = _affected(assessment, shapes, with_ports)
+    pod_count = _affected_pods(assessment, shapes, with_ports)
     text = f"{pod_count.verb('need')} {noun} {names(map(str, ports))}{pod_count.each}"
-    return f"{text}, {_one_a_node(with_ports, is_blocked)}"
+    return f"{text}, {_one_per_node_text(with_ports, is_blocked)}"
 
 
-def _anti_affinity(
+def _anti_affinity_text(
     unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool
 ) -> str:
     of_set = [
@@ -156,31 +161,33 @@ def _anti_affinity(
         for shape_fit in shapes
         if shape_fit.shape.anti_affinity or shape_fit.shape.matched_terms
     ]
-    pod_count = _affected(assessment, shapes, of_set)
+    pod_count = _affected_pods(assessment, shapes, of_set)
     by_label = anti_affinity_by_label(unit, of_set, pod_count, is_blocked=is_blocked)
     if by_label is not None:
         return by_label
-    places = shared(nodes_for(unit), [shape_fit.shape for shape_fit in of_set])
+    places = shared_scope_text(nodes_for(unit), [shape_fit.shape for shape_fit in of_set])
     if places != "a node" or not all(
         has_host_anti_affinity(shape_fit.shape, shape_fit.shape) for shape_fit in of_set
     ):
-        return _anti_affinity_to_others(places, of_set, pod_count, is_blocked)
+        return _anti_affinity_to_others_text(places, of_set, pod_count, is_blocked)
     if pod_count.number == 1:
         text = f"{pod_count} must not share a node with pods like it"
     else:
         text = f"{pod_count} must be on different nodes"
-    return f"{text}, {_one_a_node(of_set, is_blocked)}"
+    return f"{text}, {_one_per_node_text(of_set, is_blocked)}"
 
 
-def _anti_affinity_to_others(
+def _anti_affinity_to_others_text(
     places: str, meant: Sequence[ShapeFit], pod_count: PodCount, is_blocked: bool
 ) -> str:
     """Return the sentence for pods that share nodes with their like, but not with certain other pods."""
     text = f"{pod_count} must not share {places} with certain other pods"
     total = len({name for shape_fit in meant for name in shape_fit.eligibility.eligible})
-    occupied = max(number for shape_fit in meant for number in (0, *_with_such_pods(shape_fit)))
+    occupied = max(
+        number for shape_fit in meant for number in (0, *_nodes_with_conflicting_pods(shape_fit))
+    )
     if is_blocked or not occupied:
-        return f"{text}, {_one_a_node(meant, is_blocked)}"
+        return f"{text}, {_one_per_node_text(meant, is_blocked)}"
     if total == 1:
         has = "has" if places == "a node" else "is near"
         return f"{text}, and the only usable node {has} such a pod"
@@ -188,15 +195,15 @@ def _anti_affinity_to_others(
         verb = "has" if occupied == 1 else "have"
     else:
         verb = "is near" if occupied == 1 else "are near"
-    return f"{text}, and {occupied} of {usable_nodes(total)} {verb} such a pod"
+    return f"{text}, and {occupied} of {usable_nodes_text(total)} {verb} such a pod"
 
 
-def _with_such_pods(shape_fit: ShapeFit) -> Iterator[int]:
+def _nodes_with_conflicting_pods(shape_fit: ShapeFit) -> Iterator[int]:
     """Yield the number of nodes with a pod that is kept apart from these."""
     return (number for limit, number, _ in shape_fit.saturated if limit == Constraint.ANTI_AFFINITY)
 
 
-def _affected(
+def _affected_pods(
     assessment: Assessment, shapes: Sequence[ShapeFit], meant: Sequence[ShapeFit]
 ) -> PodCount:
     """Return the pods that the constraint is about."""
@@ -206,7 +213,7 @@ def _affected(
     return PodCount(number, number, names(shape_fit.shape.name for shape_fit in meant))
 
 
-def _one_a_node(meant: Sequence[ShapeFit], is_blocked: bool) -> str:
+def _one_per_node_text(meant: Sequence[ShapeFit], is_blocked: bool) -> str:
     """Return on how many of the nodes one of them can go."""
     if len(meant) == 1:
         total, now = len(meant[0].eligibility.eligible), meant[0].open_nodes
@@ -219,37 +226,37 @@ def _one_a_node(meant: Sequence[ShapeFit], is_blocked: bool) -> str:
         only = "node" if total == 1 else "nodes"
         return f"and only {total} {only} could host one"
     verb = "takes" if now == 1 else "take"
-    return f"and {now} of {usable_nodes(total)} {verb} one now"
+    return f"and {now} of {usable_nodes_text(total)} {verb} one now"
 
 
 # Topology spread
 
 
-def spread_out(
+def spread_text(
     unit: Unit, assessment: Assessment, is_blocked: bool
 ) -> tuple[str, tuple[Evidence, ...]]:
     """Return what keeps members out of domains that have room, and the domain that decides."""
     when = When.DRAINED if is_blocked else When.CURRENT
     several = multiply_constrained_pods(assessment.request)
     if several is not None:
-        return _by_all(unit, assessment, several, when), ()
+        return _joint_spread_text(unit, assessment, several, when), ()
     members = spread_of(assessment.request)
     assert members is not None  # noqa: S101 - it is the constraint that is the cause
     shape, spread = members.shape, members.spread
-    domains = domains_by(nodes_for(unit), shape, spread, when)
-    total = sum(limits(spread, domains))
+    domains = counted_domains(nodes_for(unit), shape, spread, when)
+    total = sum(domain_limits(spread, domains))
     pod_count = pod_count_of(assessment)
     can = (
         f"only {total} of {pod_count.of} {'fits' if total == 1 else 'fit'}"
         if total
         else "none fits"
     )
-    text = f"{pod_count} must be spread over {_rule(spread)}, and {can} {_moment(when)}: "
+    text = f"{pod_count} must be spread over {_constraint_text(spread)}, and {can} {_moment_text(when)}: "
     if not any(domain.room for domain in domains):
         return f"{text}no node that has room for one has that label", ()
     if not spread.counts_itself:
-        return f"{text}{_uncounted(spread, domains)}", ()
-    most = Evidence(f"most per {spread.topology_key}", str(most_pods(spread, domains)))
+        return f"{text}{_uncounted_text(spread, domains)}", ()
+    most = Evidence(f"most per {spread.topology_key}", str(max_pods_in_domain(spread, domains)))
     if len(domains) < spread.min_domains:
         are = is_or_are(len(domains))
         domains_text = (
@@ -263,27 +270,27 @@ def spread_out(
     return f"{text}{least.value} {has}", (evidence, most)
 
 
-def _by_all(unit: Unit, assessment: Assessment, members: PodSet, when: When) -> str:
+def _joint_spread_text(unit: Unit, assessment: Assessment, members: PodSet, when: When) -> str:
     """Return the sentence for several constraints, with the most pods that they let in together."""
     most, pod_count = max_pods_by_all(nodes_for(unit), members, when), pod_count_of(assessment)
-    rules = listed([_rule(spread) for spread in members.shape.spreads])
+    rules = listed([_constraint_text(spread) for spread in members.shape.spreads])
     can = (
         f"at most {most} of {pod_count.of} {'fits' if most == 1 else 'fit'}"
         if most
         else "none fits"
     )
-    return f"{pod_count} must be spread over {rules}, and {can} {_moment(when)}"
+    return f"{pod_count} must be spread over {rules}, and {can} {_moment_text(when)}"
 
 
-def _rule(spread: Spread) -> str:
+def _constraint_text(spread: Spread) -> str:
     return f"{spread.topology_key} (maxSkew {spread.max_skew})"
 
 
-def _moment(when: When) -> str:
+def _moment_text(when: When) -> str:
     return "now" if when is When.CURRENT else "on empty nodes"
 
 
-def _uncounted(spread: Spread, domains: Sequence[Domain]) -> str:
+def _uncounted_text(spread: Spread, domains: Sequence[Domain]) -> str:
     """Return the sentence for pods that do not count themselves, so that placing them changes no number."""
     shut = sum(not is_open(spread, domains, domain) for domain in domains)
     have = "has" if shut == 1 else "have"

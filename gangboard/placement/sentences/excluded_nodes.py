@@ -20,9 +20,9 @@ from gangboard.facts.suspensions import author_of, writers_words
 from gangboard.facts.unit import Unit
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.sentences.anti_affinity import shared
-from gangboard.placement.sentences.unavailable_nodes import withheld_devices
-from gangboard.placement.sentences.unmatched_requirements import selection_evidence, unmatched
+from gangboard.placement.sentences.anti_affinity import shared_scope_text
+from gangboard.placement.sentences.unavailable_nodes import withheld_devices_text
+from gangboard.placement.sentences.unmatched_requirements import selection_evidence, unmatched_text
 from gangboard.placement.sentences.wording import (
     PlacementReason,
     PodCount,
@@ -54,11 +54,11 @@ def exclusion_code(unit: Unit, shapes: Sequence[ShapeFit]) -> str:
     shape = find_shape_without_node(shapes)
     if shape is None:
         return ""
-    decisive = _decisive(shape)
+    decisive = _decisive_filter(shape)
     return _CODES[decisive] if decisive is not None else "no-matching-node"
 
 
-def _decisive(shape: ShapeFit) -> Filter | None:
+def _decisive_filter(shape: ShapeFit) -> Filter | None:
     """Return the filter that removes most of the nodes that suit the owner; None if none does."""
     excluded = shape.eligibility.excluded
     causes = {
@@ -71,7 +71,7 @@ def _decisive(shape: ShapeFit) -> Filter | None:
     return Filter.UNSAID if Filter.UNSAID in excluded and not is_known else None
 
 
-def excluded(
+def exclusion_reason(
     unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], code: str
 ) -> PlacementReason:
     """Return why a shape has no eligible node."""
@@ -84,22 +84,22 @@ def excluded(
     whose = shape.shape.name if len(shapes) > 1 else ""
     pod_count = PodCount(shape.count, shape.count, whose)
     if code == "no-matching-node":
-        missing = unmatched(unit, shape, pod_count)
-        withheld, named = withheld_devices(unit, [shape], missing)
+        missing = unmatched_text(unit, shape, pod_count)
+        withheld, named = withheld_devices_text(unit, [shape], missing)
         added = {key: one for key, one in added_labels(unit).items() if one.text in missing}
-        text = f"{missing}{sources_text(added)}{_unsaid(shape)}{withheld}"
+        text = f"{missing}{sources_text(added)}{_unreported_nodes_text(shape)}{withheld}"
         evidence = (*selection_evidence(shape.shape), *sources_evidence(added), *named)
         return PlacementReason(code, text, True, evidence)
-    if _decisive(shape) is Filter.UNSAID:
+    if _decisive_filter(shape) is Filter.UNSAID:
         number = shape.eligibility.excluded[Filter.UNSAID].count
         text = f"no node is known that could host {pod_count}, and {count(number, 'node')}"
         text = f"{text} {unreported_text(number)}"
     else:
-        text = f"{_barred(nodes_for(unit), shape, pod_count)}{_unsaid(shape)}"
-    return PlacementReason(code, text, True, _examples(nodes_for(unit), shape))
+        text = f"{_excluded_text(nodes_for(unit), shape, pod_count)}{_unreported_nodes_text(shape)}"
+    return PlacementReason(code, text, True, _example_evidence(nodes_for(unit), shape))
 
 
-def _unsaid(shape: ShapeFit) -> str:
+def _unreported_nodes_text(shape: ShapeFit) -> str:
     """Return the half sentence about nodes without `status.allocatable`, which might host members."""
     unsaid = shape.eligibility.excluded.get(Filter.UNSAID)
     if unsaid is None:
@@ -111,7 +111,7 @@ def _unsaid(shape: ShapeFit) -> str:
 # What was done to the nodes
 
 
-def _barred(snapshot: NodeSnapshot, shape: ShapeFit, pod_count: PodCount) -> str:
+def _excluded_text(snapshot: NodeSnapshot, shape: ShapeFit, pod_count: PodCount) -> str:
     excluded_nodes = shape.eligibility.excluded
     causes = {
         why: nodes
@@ -121,18 +121,18 @@ def _barred(snapshot: NodeSnapshot, shape: ShapeFit, pod_count: PodCount) -> str
     total = sum(nodes.count for nodes in causes.values())
     if len(causes) > 1:
         parts = [
-            f"{nodes.count} {_state(snapshot, why, nodes, nodes.count, shape, pod_count)}"
+            f"{nodes.count} {_state_text(snapshot, why, nodes, nodes.count, shape, pod_count)}"
             for why, nodes in causes.items()
         ]
         return f"of {count(total, 'node')} for {pod_count}, {listed(parts)}"
     ((why, nodes),) = causes.items()
-    state = _state(snapshot, why, nodes, total, shape, pod_count)
+    state = _state_text(snapshot, why, nodes, total, shape, pod_count)
     if total == 1:
         return f"the only node that could host {pod_count} {state}"
     return f"{count(total, 'node')} could host {pod_count}, and all {state}"
 
 
-def _state(
+def _state_text(
     snapshot: NodeSnapshot,
     why: Filter,
     excluded_nodes: Excluded,
@@ -144,43 +144,43 @@ def _state(
     be, have = ("is", "has") if number == 1 else ("are", "have")
     taints = names(taint for taint, _ in excluded_nodes.details)
     if why is Filter.CORDON:
-        by = _authors(excluded_nodes, snapshot)
-        return f"{be} cordoned ({_named(excluded_nodes)}{f', {by}' if by else ''})"
+        by = _authors_text(excluded_nodes, snapshot)
+        return f"{be} cordoned ({_names_text(excluded_nodes)}{f', {by}' if by else ''})"
     if why is Filter.NOT_READY:
-        return f"{be} not ready ({_named(excluded_nodes)})"
+        return f"{be} not ready ({_names_text(excluded_nodes)})"
     if why is Filter.TAINT:
         noun = "taint" if len(excluded_nodes.details) == 1 else "taints"
-        by = _authors(excluded_nodes, snapshot, taints=True)
+        by = _authors_text(excluded_nodes, snapshot, taints=True)
         changed = f" (taints last changed {by})" if by else ""
         return f"{have} the untolerated {noun} {taints}{changed}"
     if why is Filter.HOST_PORT:
         ports = names(str(port) for port in sorted({one.port for one in shape.shape.host_ports}))
         return f"{have} host port {ports} taken by a pod that stays"
-    places = shared(snapshot, [shape.shape])
+    places = shared_scope_text(snapshot, [shape.shape])
     near = have if places == "a node" else f"{be} near"
     return f"{near} a pod that stays and that must not share {places} with {pod_count.them}"
 
 
-def _named(excluded_nodes: Excluded) -> str:
+def _names_text(excluded_nodes: Excluded) -> str:
     """Return `n1 and n2`, `n1, n2 and 5 more`: the examples go with their references."""
     if excluded_nodes.count <= len(excluded_nodes.examples):
         return listed(excluded_nodes.examples)
     return f"{', '.join(excluded_nodes.examples[:2])} and {excluded_nodes.count - 2} more"
 
 
-def _authors(excluded_nodes: Excluded, snapshot: NodeSnapshot, *, taints: bool = False) -> str:
+def _authors_text(excluded_nodes: Excluded, snapshot: NodeSnapshot, *, taints: bool = False) -> str:
     """Return who cordoned these nodes, or set their taints; empty if it is not one author of all of them."""
     if excluded_nodes.count > len(excluded_nodes.examples):
         return ""
-    rooms = [_room(snapshot, name) for name in excluded_nodes.examples]
-    return writers_words(_person_tainted(room) if taints else room.cordoned_by for room in rooms)
+    rooms = [_node_named(snapshot, name) for name in excluded_nodes.examples]
+    return writers_words(_taint_author(room) if taints else room.cordoned_by for room in rooms)
 
 
-def _room(snapshot: NodeSnapshot, name: str) -> NodeInfo:
+def _node_named(snapshot: NodeSnapshot, name: str) -> NodeInfo:
     return snapshot[bisect_left(snapshot.names, name)]
 
 
-def _person_tainted(room: NodeInfo) -> FieldWriter | None:
+def _taint_author(room: NodeInfo) -> FieldWriter | None:
     """Return the last writer of the list of taints, if it was a person.
 
     Controllers also write that list, and their name does not tell who set the other taints in it.
@@ -189,21 +189,21 @@ def _person_tainted(room: NodeInfo) -> FieldWriter | None:
     return writer if writer is not None and author_of(writer).by_person else None
 
 
-def _examples(snapshot: NodeSnapshot, shape: ShapeFit) -> tuple[Evidence, ...]:
+def _example_evidence(snapshot: NodeSnapshot, shape: ShapeFit) -> tuple[Evidence, ...]:
     return tuple(
         line
         for why, excluded_nodes in shape.eligibility.excluded.items()
         if why in _CODES
         for name in excluded_nodes.examples
-        for line in _example(snapshot, why, name)
+        for line in _node_evidence(snapshot, why, name)
     )
 
 
-def _example(snapshot: NodeSnapshot, why: Filter, name: str) -> Iterator[Evidence]:
+def _node_evidence(snapshot: NodeSnapshot, why: Filter, name: str) -> Iterator[Evidence]:
     """Yield the node, and its cordon or taints with their author."""
     yield Evidence(f"node: {why.value}", name, node_ref(name))
-    room = _room(snapshot, name)
+    room = _node_named(snapshot, name)
     if why is Filter.CORDON and (by := writers_words([room.cordoned_by])):
         yield Evidence("spec.unschedulable", f"true, set {by}", node_ref(name))
-    if why is Filter.TAINT and (by := writers_words([_person_tainted(room)])):
+    if why is Filter.TAINT and (by := writers_words([_taint_author(room)])):
         yield Evidence("spec.taints", f"last changed {by}", node_ref(name))

@@ -24,7 +24,7 @@ from gangboard.facts.scheduler_text import (
 from gangboard.facts.state_since import waits_since
 from gangboard.facts.unit import Unit, lacks_room
 from gangboard.placement.advice.ranking import advise
-from gangboard.placement.amounts import bare
+from gangboard.placement.amounts import format_quantity
 from gangboard.placement.sentences.cause import placement_reason
 from gangboard.placement.sentences.unavailable_nodes import maintenance_evidence
 from gangboard.placement.sentences.wording import PlacementReason, source_of
@@ -97,8 +97,8 @@ def evidence_of(unit: Unit, reason: PlacementReason | None = None) -> tuple[Evid
     if unit.quorum is not None and unit.group is not None:
         lines.append(Evidence("quorum", str(unit.quorum), unit.group.meta.ref))
     if placing is not None and placing.assessment is not None:
-        lines += _amounts(unit, placing.assessment)
-        lines += [_nodes(unit, shape) for shape in placing.shapes]
+        lines += _amounts_evidence(unit, placing.assessment)
+        lines += [_nodes_evidence(unit, shape) for shape in placing.shapes]
     polite = never_preempts(unit)
     if polite is not None:
         lines.append(Evidence("spec.preemptionPolicy", "Never", polite))
@@ -106,21 +106,21 @@ def evidence_of(unit: Unit, reason: PlacementReason | None = None) -> tuple[Evid
     return (*lines, *(reason.evidence if reason is not None else ()))
 
 
-def _amounts(unit: Unit, assessment: Assessment) -> Iterator[Evidence]:
+def _amounts_evidence(unit: Unit, assessment: Assessment) -> Iterator[Evidence]:
     """Yield the resources of which too little is free, and the one that decides."""
     for line in assessment.totals:
         if line.free < line.needed or line.resource == assessment.deciding:
-            yield Evidence(line.resource, _in_numbers(line), source_of(unit))
+            yield Evidence(line.resource, _amounts_text(line), source_of(unit))
 
 
-def _in_numbers(line: Total) -> str:
+def _amounts_text(line: Total) -> str:
     needed, free, capacity = (
-        bare(line.resource, amount) for amount in (line.needed, line.free, line.capacity)
+        format_quantity(line.resource, amount) for amount in (line.needed, line.free, line.capacity)
     )
     return f"{needed} needed, {free} free now, {capacity} when empty"
 
 
-def _nodes(unit: Unit, shape_fit: ShapeFit) -> Evidence:
+def _nodes_evidence(unit: Unit, shape_fit: ShapeFit) -> Evidence:
     """Return how many nodes could host pods of a shape, and what excludes the others."""
     eligible = len(shape_fit.eligibility.eligible)
     out = shape_fit.eligibility.excluded
@@ -147,10 +147,16 @@ def message_evidence_of(unit: Unit, messages: tuple[SchedulerMessage, ...]) -> t
         for message in of_group
         if best is None or message.source != best.source
     ]
-    return (*lines, *_gate(unit), *_autoscalers(unit), *_claims(unit), *_requests(unit))
+    return (
+        *lines,
+        *_gate_evidence(unit),
+        *_autoscaler_evidence(unit),
+        *_node_claim_evidence(unit),
+        *_provisioning_evidence(unit),
+    )
 
 
-def _gate(unit: Unit) -> Iterator[Evidence]:
+def _gate_evidence(unit: Unit) -> Iterator[Evidence]:
     """Yield what members that fit keep from others while they wait for the rest (1.35)."""
     gated = [pod for pod in unit.unplaced if pod.is_at_gate]
     if not gated:
@@ -163,12 +169,12 @@ def _gate(unit: Unit) -> Iterator[Evidence]:
         yield Evidence("kept node", name, node_ref(name))
 
 
-def _autoscalers(unit: Unit) -> Iterator[Evidence]:
+def _autoscaler_evidence(unit: Unit) -> Iterator[Evidence]:
     """Yield why an autoscaler brings no node: the newest word of each about pods that wait."""
     waiting = {pod.meta.ref.uid for pod in unit.unplaced}
     newest: dict[str, Event] = {}
     for event in unit.events:
-        autoscaler = _refuses(event)
+        autoscaler = _refusing_autoscaler(event)
         if not autoscaler or event.regarding.uid not in waiting:
             continue
         if autoscaler not in newest or last_seen_seconds(event) > last_seen_seconds(
@@ -179,7 +185,7 @@ def _autoscalers(unit: Unit) -> Iterator[Evidence]:
         yield Evidence(f"{autoscaler} says", event.note, event.regarding)
 
 
-def _claims(unit: Unit) -> Iterator[Evidence]:
+def _node_claim_evidence(unit: Unit) -> Iterator[Evidence]:
     """Yield the state of the NodeClaims made for waiting pods."""
     claims = nominations(unit)
     for advice in claims[:_SHOWN_CLAIMS]:
@@ -189,7 +195,7 @@ def _claims(unit: Unit) -> Iterator[Evidence]:
         yield Evidence("NodeClaims", f"{why}: only Karpenter's events tell whether a node comes")
 
 
-def _requests(unit: Unit) -> Iterator[Evidence]:
+def _provisioning_evidence(unit: Unit) -> Iterator[Evidence]:
     """Yield the messages of the ProvisioningRequests that waiting pods consume."""
     for provision in provisions(unit):
         yield Evidence(f"ProvisioningRequest {provision.request}", provision.text, provision.ref)
@@ -198,7 +204,7 @@ def _requests(unit: Unit) -> Iterator[Evidence]:
         yield Evidence("ProvisioningRequests", why)
 
 
-def _refuses(event: Event) -> str:
+def _refusing_autoscaler(event: Event) -> str:
     """Return which autoscaler says that it brings no node; empty for all other events."""
     if event.reason == "NotTriggerScaleUp":
         return "cluster-autoscaler"

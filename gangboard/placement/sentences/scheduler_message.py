@@ -27,7 +27,7 @@ VOLUME, CLAIM = "volume-unavailable", "claim-unavailable"
 SPREAD, ANTI_AFFINITY = "spread-constraints", "pod-anti-affinity"
 
 # Said before any node is looked at: (code, blocked, pattern, sentence). Room does not matter then.
-_OF_POD: tuple[tuple[str, bool, re.Pattern[str], str], ...] = (
+_POD_MESSAGES: tuple[tuple[str, bool, re.Pattern[str], str], ...] = (
     (
         VOLUME,
         True,
@@ -106,7 +106,7 @@ _OF_POD: tuple[tuple[str, bool, re.Pattern[str], str], ...] = (
     ),
 )
 # Said of nodes: pattern → (code, what the sentence says of them).
-_OF_NODES: tuple[tuple[str, str, str], ...] = (
+_NODE_MESSAGES: tuple[tuple[str, str, str], ...] = (
     ("node(s) had volume node affinity conflict", VOLUME, "the volume cannot be reached"),
     (
         "node(s) didn't match PersistentVolume's node affinity",
@@ -159,7 +159,7 @@ _OF_NODES: tuple[tuple[str, str, str], ...] = (
     ),
 )
 # What does not change by itself: only these, and nothing waits for room that may become free.
-_LASTING = (
+_PERMANENT_REASONS = (
     "node(s) were unschedulable",
     "node(s) had untolerated taint",
     "node(s) didn't match Pod's node affinity/selector",
@@ -204,7 +204,7 @@ def _most_frequent(unit: Unit, *, of_nodes: bool) -> PlacementReason | None:
     ]
     if not readings:
         return None
-    often = _most(readings)
+    often = _most_important(readings)
     number = sum(number for reading, number in readings if reading == often)
     if not of_nodes:
         verb, _, rest = often.text.partition(" ")
@@ -212,7 +212,9 @@ def _most_frequent(unit: Unit, *, of_nodes: bool) -> PlacementReason | None:
     else:
         text = f"{count(number, 'pod')} {plural(number, 'find')} no node: on {often.text}"
         text = f"{text}{_names_text(unit, often.code)}"
-    return PlacementReason(often.code, f"{together(unit, number)}{text}", often.blocked)
+    return PlacementReason(
+        often.code, f"{waiting_together_text(unit, number)}{text}", often.blocked
+    )
 
 
 def _names_text(unit: Unit, code: str) -> str:
@@ -228,7 +230,7 @@ def _names_text(unit: Unit, code: str) -> str:
     return ""
 
 
-def together(unit: Unit, explained: int) -> str:
+def waiting_together_text(unit: Unit, explained: int) -> str:
     """Return the words that all of a gang wait, if the scheduler explains only some of them."""
     waiting = len(unit.unplaced)
     if unit.quorum is None or waiting <= explained:
@@ -236,7 +238,7 @@ def together(unit: Unit, explained: int) -> str:
     return f"{count(waiting, 'pod')} {plural(waiting, 'wait')} together, and "
 
 
-def _most(readings: Iterable[tuple[_Reading, int]]) -> _Reading:
+def _most_important(readings: Iterable[tuple[_Reading, int]]) -> _Reading:
     """Return the most important reading: a blocking one first, then the one about most pods."""
     often: Counter[_Reading] = Counter()
     for reading, number in readings:
@@ -245,28 +247,28 @@ def _most(readings: Iterable[tuple[_Reading, int]]) -> _Reading:
 
 
 def _read(raw: str) -> _Reading | None:
-    return _kept(raw) if len(raw) <= LONGEST_KEPT else _read_text(raw)
+    return _read_cached(raw) if len(raw) <= LONGEST_KEPT else _read_text(raw)
 
 
 def _read_text(raw: str) -> _Reading | None:
     text = clean(raw)
     reasons = node_reasons(text)
     if len(reasons) <= 1:
-        for code, blocked, pattern, saying in _OF_POD:
+        for code, blocked, pattern, saying in _POD_MESSAGES:
             match = pattern.search(text)
             if match is not None:
                 return _Reading(code, saying.format(*match.groups()), blocked, 0)
     return _read_nodes(reasons)
 
 
-_kept = bounded_cache(4096, 16 * MEBIBYTE)(_read_text)
+_read_cached = bounded_cache(4096, 16 * MEBIBYTE)(_read_text)
 
 
 def _read_nodes(reasons: tuple[tuple[str, int], ...]) -> _Reading | None:
     matches = [
         (number, code, saying)
         for reason, number in reasons
-        for start, code, saying in _OF_NODES
+        for start, code, saying in _NODE_MESSAGES
         if number and reason.startswith(start)
     ]
     if not matches:
@@ -275,5 +277,5 @@ def _read_nodes(reasons: tuple[tuple[str, int], ...]) -> _Reading | None:
     nodes = sum(
         times for times, match_code, text in matches if (match_code, text) == (code, saying)
     )
-    lasting = all(reason.startswith(_LASTING) for reason, _ in reasons)
+    lasting = all(reason.startswith(_PERMANENT_REASONS) for reason, _ in reasons)
     return _Reading(code, f"{count(nodes, 'node')} {saying}", lasting, nodes)

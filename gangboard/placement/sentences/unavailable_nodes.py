@@ -12,7 +12,7 @@ from gangboard.domain.placement_result import Filter, ShapeFit
 from gangboard.domain.text import listed
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
-from gangboard.placement.amounts import amount_of, bare, wanted
+from gangboard.placement.amounts import format_amount, format_quantity, requested_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.sentences.wording import unit_keys
@@ -52,10 +52,10 @@ def _condition_text(node: NodeInfo, condition: Condition) -> str:
 
 # Devices
 
-_NAMED = 2
+_SHOWN_DEVICES = 2
 
 
-def withheld_devices(
+def withheld_devices_text(
     unit: Unit, shapes: Sequence[ShapeFit], before: str = ""
 ) -> tuple[str, tuple[Evidence, ...]]:
     """Return `; 8 GPUs of node b are not allocatable (0 of 8)` and the nodes that it names.
@@ -63,7 +63,7 @@ def withheld_devices(
     Empty where all devices of nodes that would do can be had. `before` is the sentence that it ends: both call a
     resource the same.
     """
-    requested = {name for shape_fit in shapes for name in wanted(shape_fit.shape)}
+    requested = {name for shape_fit in shapes for name in requested_amounts(shape_fit.shape)}
     snapshot = nodes_for(unit)
     nodes = restored_nodes(snapshot, [shape_fit.shape for shape_fit in shapes], unit_keys(unit))
     withheld = [
@@ -73,13 +73,17 @@ def withheld_devices(
     ]
     if not withheld:
         return "", ()
-    texts = [_device_text(node, name, named=name in before) for node, name in withheld[:_NAMED]]
-    if len(withheld) > _NAMED:
-        remaining = len({node.name for node, _ in withheld[_NAMED:]})
+    texts = [
+        _device_text(node, name, named=name in before) for node, name in withheld[:_SHOWN_DEVICES]
+    ]
+    if len(withheld) > _SHOWN_DEVICES:
+        remaining = len({node.name for node, _ in withheld[_SHOWN_DEVICES:]})
         texts.append(f"so are devices of {remaining} more node{'' if remaining == 1 else 's'}")
     evidence = tuple(
-        Evidence("not allocatable", f"{node.name}: {_share(node, name)}", node_ref(node.name))
-        for node, name in withheld[:_NAMED]
+        Evidence(
+            "not allocatable", f"{node.name}: {_allocatable_text(node, name)}", node_ref(node.name)
+        )
+        for node, name in withheld[:_SHOWN_DEVICES]
     )
     return f"; {listed(texts)}", evidence
 
@@ -87,11 +91,11 @@ def withheld_devices(
 def _device_text(node: NodeInfo, name: str, *, named: bool) -> str:
     amount = node.withheld[name]
     verb = "is" if amount == 1 else "are"
-    what = amount_of(name, amount, named=named)
-    return f"{what} of node {node.name} {verb} not allocatable ({_share(node, name)})"
+    what = format_amount(name, amount, named=named)
+    return f"{what} of node {node.name} {verb} not allocatable ({_allocatable_text(node, name)})"
 
 
-def _share(node: NodeInfo, name: str) -> str:
+def _allocatable_text(node: NodeInfo, name: str) -> str:
     """Return `0 of 8`; the node is as it would be with all its devices."""
     whole = node.allocatable[name]
-    return f"{bare(name, whole - node.withheld[name])} of {bare(name, whole)}"
+    return f"{format_quantity(name, whole - node.withheld[name])} of {format_quantity(name, whole)}"

@@ -11,7 +11,7 @@ from gangboard.domain.placement_result import Assessment, ShapeFit, When
 from gangboard.domain.text import count, names, plural
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
-from gangboard.placement.amounts import amount_of, bare, is_bytes
+from gangboard.placement.amounts import format_amount, format_quantity, is_bytes
 from gangboard.placement.anti_affinity import is_anti_affinity_unsupported
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
@@ -41,12 +41,14 @@ def source_of(unit: Unit) -> ObjectRef:
 
 def needed_and_available(resource: str, needed: int, available: int) -> tuple[str, str]:
     """Return the needed and the available amount, the latter without its unit. They never look alike."""
-    if bare(resource, needed) != bare(resource, available):
-        return amount_of(resource, needed), bare(resource, available)
-    return amount_of(resource, needed, exact=True), bare(resource, available, exact=True)
+    if format_quantity(resource, needed) != format_quantity(resource, available):
+        return format_amount(resource, needed), format_quantity(resource, available)
+    return format_amount(resource, needed, exact=True), format_quantity(
+        resource, available, exact=True
+    )
 
 
-def are_free(resource: str, text: str) -> str:
+def free_text(resource: str, text: str) -> str:
     """Return `none is free`, `1 is free`, `8 are free`, `64Gi is free`."""
     if text == "0":
         return "none is free"
@@ -97,7 +99,7 @@ def pod_count_of(assessment: Assessment) -> PodCount:
     return PodCount(request.needed, request.size, request.whose)
 
 
-def nodes_that(number: int, verb: str = "have") -> str:
+def nodes_with_verb(number: int, verb: str = "have") -> str:
     """Return `2 nodes have`, `1 node has`, `3 nodes are`."""
     singular = {"have": "has", "are": "is", "take": "takes"}[verb]
     return f"{count(number, 'node')} {singular if number == 1 else verb}"
@@ -108,13 +110,13 @@ def unreported_text(number: int) -> str:
     return "has not said what it offers yet" if number == 1 else "have not said what they offer yet"
 
 
-def usable_nodes(number: int, labels: str = "") -> str:
+def usable_nodes_text(number: int, labels: str = "") -> str:
     """Return `the only usable node`, `the 4 usable nodes (pool=gpu)`: those that could host one if empty."""
     what = "the only usable node" if number == 1 else f"the {number} usable nodes"
     return f"{what}{f' ({labels})' if labels else ''}"
 
 
-def labels_of(shape: Shape) -> str:
+def selector_labels_text(shape: Shape) -> str:
     """Return `pool=gpu and rack=a`, the node selector; empty where more than that selects nodes."""
     if shape.affinity is not None or shape.pod_affinity is not None:
         return ""
@@ -124,18 +126,18 @@ def labels_of(shape: Shape) -> str:
 # How many of them fit
 
 
-def some_fit(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], when: When) -> str:
+def fit_clause(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], when: When) -> str:
     """Return `: only 3 of 4 fit`; empty where `how_many_fit` is, and for pods of several shapes."""
-    fit = how_many_fit(unit, assessment, shapes[0], when) if len(shapes) == 1 else ""
+    fit = fit_text(unit, assessment, shapes[0], when) if len(shapes) == 1 else ""
     return f": {fit}" if fit else ""
 
 
-def how_many_fit(unit: Unit, assessment: Assessment, shape_fit: ShapeFit, when: When) -> str:
+def fit_text(unit: Unit, assessment: Assessment, shape_fit: ShapeFit, when: When) -> str:
     """Return `only 3 of 4 fit` for pods of one shape. Empty: none or all fit.
 
     With unsupported requirements it is `at most 3 of 4 fit`.
     """
-    pod_count, most = pod_count_of(assessment), most_pods(unit, shape_fit, when)
+    pod_count, most = pod_count_of(assessment), max_pods_of(unit, shape_fit, when)
     if not 0 < most < pod_count.number:
         return ""
     is_bound = (
@@ -147,7 +149,7 @@ def how_many_fit(unit: Unit, assessment: Assessment, shape_fit: ShapeFit, when: 
     return f"{only} {most} of {pod_count.of} {'fits' if most == 1 else 'fit'}"
 
 
-def most_pods(unit: Unit, shape_fit: ShapeFit, when: When) -> int:
+def max_pods_of(unit: Unit, shape_fit: ShapeFit, when: When) -> int:
     """Return how many pods of the shape fit by themselves, also outside of a domain that was chosen.
 
     They would not all fit without it either: it is not what these sentences are about.

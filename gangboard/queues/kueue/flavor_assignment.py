@@ -48,7 +48,7 @@ def flavor_message(text: str, named: QueueCode | None) -> QueueMessage | None:
     does not suit at all counts only if there is no other one. `named` is the code of the condition's reason, which
     decides if an obstacle has it.
     """
-    pod_sets = [_of_pod_set(pod_set) for pod_set in text.split(_POD_SET)[1:]]
+    pod_sets = [_pod_set_obstacles(pod_set) for pod_set in text.split(_POD_SET)[1:]]
     obstacles = [obstacle for pod_set in pod_sets for obstacle in pod_set]
     if not obstacles:
         return None
@@ -56,7 +56,7 @@ def flavor_message(text: str, named: QueueCode | None) -> QueueMessage | None:
     if named is not None and any(item.code is named for item in obstacles):
         code = named
     by_cause = {
-        item.cause: item for item in _without_parts([o for o in obstacles if o.code is code])
+        item.cause: item for item in _without_included([o for o in obstacles if o.code is code])
     }
     causes = list(by_cause)
     cause = (
@@ -70,7 +70,7 @@ def flavor_message(text: str, named: QueueCode | None) -> QueueMessage | None:
     return QueueMessage(code, cause, next(iter(by_cause.values())).advice, lacks=lacks)
 
 
-def _without_parts(obstacles: list[_Obstacle]) -> list[_Obstacle]:
+def _without_included(obstacles: list[_Obstacle]) -> list[_Obstacle]:
     """Return the obstacles without those that a later pod set includes.
 
     Kueue assigns quota to one pod set after the other, so a shortage of a flavor includes those of earlier pod sets.
@@ -90,7 +90,7 @@ def _without_parts(obstacles: list[_Obstacle]) -> list[_Obstacle]:
     ]
 
 
-def _of_pod_set(text: str) -> list[_Obstacle]:
+def _pod_set_obstacles(text: str) -> list[_Obstacle]:
     """Return the obstacles of one pod set: for each resource the flavor that lacks least."""
     by_resource: dict[str, list[_Obstacle]] = {}
     of_flavors: list[_Obstacle] = []
@@ -109,7 +109,10 @@ def _obstacles(text: str) -> Iterator[_Obstacle]:
     for resource, flavor, lacks in _SHORT.findall(text):
         cause = f"{lacks} more {unit_word(resource, lacks)} of flavor {flavor} must become free"
         yield _Obstacle(
-            QueueCode.WAITING_FOR_QUOTA, resource, cause, lacks=_lacks(flavor, resource, lacks)
+            QueueCode.WAITING_FOR_QUOTA,
+            resource,
+            cause,
+            lacks=_missing_amount(flavor, resource, lacks),
         )
     for resource, flavor, earlier, request, limit in _TOO_LARGE.findall(text):
         requested = request if earlier in ("", "0") else f"{earlier} + {request}"
@@ -138,8 +141,8 @@ def _obstacles(text: str) -> Iterator[_Obstacle]:
         yield _Obstacle(
             QueueCode.NO_MATCHING_FLAVOR,
             "",
-            f"taint {_taint(taint)} of flavor {flavor} is not tolerated",
-            f"Let the pods tolerate {_taint(taint)}, or use a queue with another flavor.",
+            f"taint {_format_taint(taint)} of flavor {flavor} is not tolerated",
+            f"Let the pods tolerate {_format_taint(taint)}, or use a queue with another flavor.",
         )
     for flavor in _NO_FLAVOR.findall(text):
         yield _Obstacle(
@@ -150,14 +153,14 @@ def _obstacles(text: str) -> Iterator[_Obstacle]:
         )
 
 
-def _lacks(flavor: str, resource: str, text: str) -> FlavorAmount | None:
+def _missing_amount(flavor: str, resource: str, text: str) -> FlavorAmount | None:
     try:
         return FlavorAmount(flavor, resource, parse_amount(resource, text))
     except DecodeError:
         return None
 
 
-def _taint(printed: str) -> str:
+def _format_taint(printed: str) -> str:
     """Return `team=x:NoSchedule` for the text `team x NoSchedule <nil>` of Go."""
     key, value, effect, *_ = [*printed.split(" "), "", "", ""]
     return f"{key}={value}:{effect}" if value else f"{key}:{effect}"

@@ -16,20 +16,20 @@ from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.queue import GivenUp, QueueCode, QueueMessage
 from gangboard.domain.quota import QueueName
 from gangboard.domain.text import quote
-from gangboard.queues.kueue.admission_checks import AdmissionCheck, checks_text, open_checks
+from gangboard.queues.kueue.admission_checks import AdmissionCheck, checks_text, open_checks_message
 from gangboard.queues.kueue.flavor_assignment import flavor_message
 from gangboard.queues.kueue.queues import GROUP
 
-_PATIENCE = "the pods were not ready in time"
+_PODS_LATE_TEXT = "the pods were not ready in time"
 PODS_LATE = "PodsReadyTimeout"
 _EVICTIONS = {
-    PODS_LATE: _PATIENCE,
+    PODS_LATE: _PODS_LATE_TEXT,
     "AdmissionCheck": "an admission check asks for another try",
     "NodeFailures": "a node failed",  # not observed
 }
 """Reason of `Evicted` → why Kueue took the quota back, where it tries again by itself."""
 _STOPPED = {"ClusterQueueStopped": "ClusterQueue", "LocalQueueStopped": "LocalQueue"}
-_TOLD_OTHERWISE = {*_EVICTIONS, *_STOPPED, "Preempted", "Deactivated"}
+_UNINFORMATIVE_EVICTIONS = {*_EVICTIONS, *_STOPPED, "Preempted", "Deactivated"}
 """Reasons of `Evicted` whose text adds nothing. The queue, or the next attempt of Kueue, tells the cause."""
 
 # Texts about the queue
@@ -59,8 +59,14 @@ _REASONS = {
     "AdmissionGated": QueueCode.ADMISSION_GATED,
 }
 """Reason of `QuotaReserved=False` that is as good as a text (not observed)."""
-_PODS_FIRST = ("Waiting", "WaitingForPodsReady")
-_SILENT = {"Pending", "PendingEvaluation", "Inadmissible", *_PODS_FIRST, *_REASONS}
+_WAITS_FOR_PODS = ("Waiting", "WaitingForPodsReady")
+_UNINFORMATIVE_REASONS = {
+    "Pending",
+    "PendingEvaluation",
+    "Inadmissible",
+    *_WAITS_FOR_PODS,
+    *_REASONS,
+}
 """Reasons of `QuotaReserved=False` that mean nothing without a text."""
 _NOT_ADMITTED = {
     "NoReservation",
@@ -96,11 +102,11 @@ def message_of(
     if reserved is None or is_true(conditions, "Admitted"):
         return None
     if reserved.is_true:
-        return open_checks(checks, reserved) or _not_admitted(conditions)
+        return open_checks_message(checks, reserved) or _not_admitted_message(conditions)
     evicted = find_condition(conditions, "Evicted")
     if evicted is not None and not evicted.is_true:
         evicted = None
-    waits = _of_text(reserved, evicted, namespace)
+    waits = _quota_message(reserved, evicted, namespace)
     if waits is not None and waits.code.is_final:
         return waits
     if evicted is not None and evicted.reason in _EVICTIONS:
@@ -109,13 +115,13 @@ def message_of(
             ready = find_condition(conditions, "PodsReady")
             if ready is not None and ready.is_false and ready.reason == "WaitForScheduling":
                 requeueing = replace(requeueing, no_node=True)
-            return _of_requeueing(evicted, requeueing)
+            return _requeueing_message(evicted, requeueing)
     if evicted is not None and evicted.reason == "Preempted":
-        return _of_preemption(evicted, waits, requeueing)
+        return _preemption_message(evicted, waits, requeueing)
     return waits
 
 
-def not_requeued(over: GivenUp, conditions: tuple[Condition, ...]) -> QueueMessage:
+def not_requeued_message(over: GivenUp, conditions: tuple[Condition, ...]) -> QueueMessage:
     """Return the message for a Workload that Kueue gave up and a user activated again. Kueue ignores it."""
     requeued = find_condition(conditions, "Requeued")
     return QueueMessage(
@@ -136,7 +142,7 @@ def is_true(conditions: tuple[Condition, ...], kind: str) -> bool:
     return condition is not None and condition.is_true
 
 
-def _not_admitted(conditions: tuple[Condition, ...]) -> QueueMessage | None:
+def _not_admitted_message(conditions: tuple[Condition, ...]) -> QueueMessage | None:
     """Return why a Workload with quota and all checks is not admitted, in Kueue's words; None without a message."""
     admitted = find_condition(conditions, "Admitted")
     if admitted is None or not admitted.is_false or admitted.reason in _NOT_ADMITTED:
@@ -150,7 +156,7 @@ def _not_admitted(conditions: tuple[Condition, ...]) -> QueueMessage | None:
     )
 
 
-def _of_requeueing(evicted: Condition, requeueing: Requeueing) -> QueueMessage:
+def _requeueing_message(evicted: Condition, requeueing: Requeueing) -> QueueMessage:
     next_try = "the next try comes after a pause"
     if requeueing.at is not None:
         next_try = f"the next try is at {requeueing.at:%Y-%m-%d %H:%M:%S} UTC"
@@ -176,7 +182,7 @@ def _ordinal(number: int) -> str:
     return f"{number}{({1: 'st', 2: 'nd', 3: 'rd'}).get(number % 10, 'th')}"
 
 
-def _of_preemption(
+def _preemption_message(
     evicted: Condition, waits: QueueMessage | None, requeueing: Requeueing
 ) -> QueueMessage:
     job = _FOR_JOB.search(evicted.message)
@@ -200,21 +206,23 @@ def _of_preemption(
     )
 
 
-def _of_text(reserved: Condition, evicted: Condition | None, namespace: str) -> QueueMessage | None:
+def _quota_message(
+    reserved: Condition, evicted: Condition | None, namespace: str
+) -> QueueMessage | None:
     """Return the message of `QuotaReserved=False`; None for a text about an eviction of a known reason."""
     if reserved.message.startswith(_NO_QUEUE) or not (
-        reserved.message or reserved.reason not in _SILENT
+        reserved.message or reserved.reason not in _UNINFORMATIVE_REASONS
     ):
         return None
     message = (
-        _of_queue(reserved, evicted, namespace)
+        _queue_fault_message(reserved, evicted, namespace)
         or flavor_message(reserved.message, _REASONS.get(reserved.reason))
-        or _of_others(reserved)
+        or _other_message(reserved)
     )
     if message is None:
         # Kueue also writes the text of an eviction here, until the next attempt.
         is_of_eviction = evicted is not None and evicted.message == reserved.message
-        if evicted is not None and is_of_eviction and evicted.reason in _TOLD_OTHERWISE:
+        if evicted is not None and is_of_eviction and evicted.reason in _UNINFORMATIVE_EVICTIONS:
             return None
         code = _REASONS.get(reserved.reason, QueueCode.QUEUE_EVALUATING)
         message = QueueMessage(code, f"Kueue says “{quote(reserved.message or reserved.reason)}”")
@@ -226,7 +234,7 @@ def _of_text(reserved: Condition, evicted: Condition | None, namespace: str) -> 
     )
 
 
-def _of_queue(
+def _queue_fault_message(
     reserved: Condition, evicted: Condition | None, namespace: str
 ) -> QueueMessage | None:
     """Return a fault of the queue."""
@@ -271,12 +279,12 @@ def _queue_name(kind: str, name: str, namespace: str) -> QueueName:
     return QueueName(GROUP, kind, namespace if kind == "LocalQueue" else "", name)
 
 
-def _of_others(reserved: Condition) -> QueueMessage | None:
+def _other_message(reserved: Condition) -> QueueMessage | None:
     """Return a message that is not about the queue or its flavors."""
     text = reserved.message
     if text.startswith(_OVERTAKEN):
         return QueueMessage(QueueCode.WAITING_FOR_QUOTA, "another one was given the quota first")
-    if reserved.reason in _PODS_FIRST and "PodsReady" in text:
+    if reserved.reason in _WAITS_FOR_PODS and "PodsReady" in text:
         return QueueMessage(
             QueueCode.QUEUE_EVALUATING, "the pods of those it admitted have to be ready first"
         )

@@ -26,16 +26,16 @@ _LOCAL, _CLUSTER, _COHORT = "LocalQueue", "ClusterQueue", "Cohort"
 _NOTHING = Decimal(0)
 
 # Conditions `Active` of v0.19.2 (pkg/cache/scheduler/clusterqueue.go).
-_MISSING = re.compile(
+_MISSING_REFERENCE = re.compile(
     r"references (missing|inactive) (ResourceFlavor|AdmissionCheck)\(s\): ([^\s:]+)"
 )
-_CANNOT = re.compile(r"^Can't admit new workloads[:;]? *(.*)", re.DOTALL)
-_WORDS = {
+_CANNOT_ADMIT = re.compile(r"^Can't admit new workloads[:;]? *(.*)", re.DOTALL)
+_INACTIVE_CAUSES = {
     "Terminating": "it is being deleted",
     "ClusterQueueIsInactive": f"its {_CLUSTER} is inactive",
     "ClusterQueueDoesNotExist": f"its {_CLUSTER} does not exist",
 }
-_DRAINS = "HoldAndDrain"
+_DRAIN_POLICY = "HoldAndDrain"
 
 
 class _WireQuota(Wire):
@@ -162,7 +162,7 @@ def _state(
     if stop_policy not in (None, "", "None"):
         admitted = (
             "those it has admitted are taken back"
-            if stop_policy == _DRAINS
+            if stop_policy == _DRAIN_POLICY
             else "what runs goes on"
         )
         advice = f"Set spec.stopPolicy of {name} to None."
@@ -175,16 +175,16 @@ def _state(
         return QueueState.UNKNOWN, "", ""
     if not active.is_false:
         return QueueState.ACTIVE, "", ""
-    return QueueState.INACTIVE, *_why_inactive(name, active)
+    return QueueState.INACTIVE, *_inactive_cause(name, active)
 
 
-def _why_inactive(name: str, active: Condition) -> tuple[str, str]:
-    if active.reason in _WORDS:
-        return _WORDS[active.reason], ""
-    missing = _MISSING.search(active.message)
+def _inactive_cause(name: str, active: Condition) -> tuple[str, str]:
+    if active.reason in _INACTIVE_CAUSES:
+        return _INACTIVE_CAUSES[active.reason], ""
+    missing = _MISSING_REFERENCE.search(active.message)
     if missing is None:
         # After a circle of cohorts the condition may be False with "Can admit new workloads" (observed): no cause.
-        match = _CANNOT.match(active.message)
+        match = _CANNOT_ADMIT.match(active.message)
         return shorten(match[1]).rstrip(".") if match is not None else "", ""
     how, kind, listed_names = missing.groups()
     which = f"{kind} {names(listed_names.rstrip('.,').split(','))}"
@@ -197,12 +197,12 @@ def _quotas(
     groups: Iterable[_WireResourceGroup] | None, status: _WireStatus, amounts: Amounts
 ) -> tuple[Quota, ...]:
     """Return the quotas in the order of the spec, then the usage without a quota."""
-    quotas = {(quota.flavor, quota.resource): quota for quota in _granted(groups, amounts)}
+    quotas = {(quota.flavor, quota.resource): quota for quota in _read_quotas(groups, amounts)}
     usage = status.flavors_usage if status.flavors_usage is not None else status.flavor_usage
-    for flavor, entry in _used(usage):
+    for flavor, entry in _read_usage(usage):
         used = amounts.read("usage", entry.name, entry.total) or _NOTHING
         quotas[flavor, entry.name] = replace(_quota_of(quotas, flavor, entry.name), used=used)
-    for flavor, entry in _used(status.flavors_reservation):
+    for flavor, entry in _read_usage(status.flavors_reservation):
         reserved = amounts.read("reservation", entry.name, entry.total) or _NOTHING
         borrowed = amounts.read("borrowed quota", entry.name, entry.borrowed) or _NOTHING
         quota = _quota_of(quotas, flavor, entry.name)
@@ -210,7 +210,7 @@ def _quotas(
     return tuple(quotas.values())
 
 
-def _granted(groups: Iterable[_WireResourceGroup] | None, amounts: Amounts) -> Iterator[Quota]:
+def _read_quotas(groups: Iterable[_WireResourceGroup] | None, amounts: Amounts) -> Iterator[Quota]:
     for group in groups or ():
         for flavor in group.flavors or ():
             for entry in flavor.resources or ():
@@ -223,7 +223,7 @@ def _granted(groups: Iterable[_WireResourceGroup] | None, amounts: Amounts) -> I
                 )
 
 
-def _used(flavors: Iterable[_WireFlavorUsage] | None) -> Iterator[tuple[str, _WireUsage]]:
+def _read_usage(flavors: Iterable[_WireFlavorUsage] | None) -> Iterator[tuple[str, _WireUsage]]:
     for flavor in flavors or ():
         for usage in flavor.resources or ():
             yield flavor.name, usage
