@@ -52,14 +52,14 @@ class PackingTable:
     """Rows of the nodes in the snapshot."""
     max_pods: IntColumn
     """Shape by node: how many pods fit there alone, at most as many as there are."""
-    room: list[IntColumn]
+    free: list[IntColumn]
     """For each resource the free amounts of the nodes, at most the requests of all members."""
     placed: Placed = field(default_factory=dict)
 
-    def only(self, mask: BoolColumn) -> None:
+    def select_nodes(self, mask: BoolColumn) -> None:
         """Leave the other nodes out."""
         self.places, self.max_pods = self.places[mask], self.max_pods[:, mask]
-        self.room = [column[mask] for column in self.room]
+        self.free = [column[mask] for column in self.free]
 
 
 def pack(
@@ -162,7 +162,7 @@ def _may_fit(table: PackingTable, target: int) -> bool:
     return all(
         smallest_sum([request[index] for request in table.requests], table.counts, target)
         <= total(column)
-        for index, column in enumerate(table.room)
+        for index, column in enumerate(table.free)
     )
 
 
@@ -205,7 +205,7 @@ def _remaining_pods(table: PackingTable, shape: int, index: int, taken: Sequence
                 count * request[resource]
                 for count, request in zip(taken, table.requests, strict=True)
             )
-            most = min(most, max(0, int(table.room[resource][index]) - used) // amount)
+            most = min(most, max(0, int(table.free[resource][index]) - used) // amount)
     return most
 
 
@@ -227,15 +227,15 @@ def _fill_easy_nodes(table: PackingTable) -> None:
             table.placed[index] = config
         gained = table.max_pods[:, easy].sum(axis=1).tolist()
         table.counts = [max(0, a - b) for a, b in zip(table.counts, gained, strict=True)]
-        table.only(~easy)
+        table.select_nodes(~easy)
         table.max_pods = np.minimum(table.max_pods, np.array(table.counts, dtype=np.int64)[:, None])
-        table.only(np.any(table.max_pods, axis=0, keepdims=True)[0])
+        table.select_nodes(np.any(table.max_pods, axis=0, keepdims=True)[0])
 
 
 def _easy_nodes(table: PackingTable) -> BoolColumn:
     """Return the nodes on which the max_pods of all shapes fit together."""
     easy = np.ones(len(table.places), dtype=np.bool_)
-    for resource, column in enumerate(table.room):
+    for resource, column in enumerate(table.free):
         used: IntColumn = np.zeros(len(column), dtype=column.dtype)
         for shape, request in enumerate(table.requests):
             if request[resource]:
@@ -304,7 +304,7 @@ def _max_beside(
     if any(a in placed and b in placed for a, b in table.conflicts):
         possible[:] = False
     most = table.max_pods[last].copy()
-    for resource, column in enumerate(table.room):
+    for resource, column in enumerate(table.free):
         remaining = column - sum(
             counts[index] * table.requests[index][resource] for index in placed
         )

@@ -41,7 +41,7 @@ class FeasibleNodes:
     def __init__(self, snapshot: NodeSnapshot, shape: Shape) -> None:
         self._snapshot = snapshot
         self._shape = shape
-        self._asked = requested_amounts(shape)
+        self._requests = requested_amounts(shape)
         self._node_filters = NodeFilters(snapshot, shape)
         self._max_pods: dict[When, IntColumn] = {}
         self._sums: dict[When, int] = {}
@@ -132,7 +132,7 @@ class FeasibleNodes:
 
     def _by_amounts(self, when: When) -> IntColumn:
         counts: IntColumn | None = None
-        for resource, amount in self._asked.items():
+        for resource, amount in self._requests.items():
             free = self._snapshot.resource(resource).free(when)
             if amount > SAFE:
                 free = free.astype(object)
@@ -142,13 +142,13 @@ class FeasibleNodes:
             counts = count if counts is None else np.minimum(counts, count)
         return np.full(len(self._snapshot), UNLIMITED, dtype=np.int64) if counts is None else counts
 
-    def most(self, when: When) -> int:
+    def total_pods(self, when: When) -> int:
         """Return how many pods fit on all nodes, each node by itself."""
         if when not in self._sums:
             self._sums[when] = total(self.max_pods(when))
         return self._sums[when]
 
-    def in_order(self, when: When) -> tuple[IntColumn, IntColumn, IntColumn]:
+    def ordered_nodes(self, when: When) -> tuple[IntColumn, IntColumn, IntColumn]:
         """Return the nodes that take a pod, fewest first and then by name, with how many, and sums.
 
         The sums say how many pods go on the nodes up to there; no node counts for more than
@@ -185,8 +185,8 @@ class FeasibleNodes:
             (Constraint.HOST_PORTS, self._node_filters.ports_taken(When.CURRENT)),
             (Constraint.ANTI_AFFINITY, self._node_filters.anti_affinity_taken(When.CURRENT)),
         ]
-        for resource in sorted(self._asked):
-            short = self._snapshot.resource(resource).now < self._asked[resource]
+        for resource in sorted(self._requests):
+            short = self._snapshot.resource(resource).now < self._requests[resource]
             limits.append((resource, short))
         for limit, hit in limits:
             stopped = np.flatnonzero(remaining & hit)

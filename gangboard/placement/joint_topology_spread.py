@@ -78,7 +78,7 @@ class SpreadLimit:
     """One of the constraints."""
 
     spread: Spread
-    there: IntColumn
+    counted: IntColumn
     """The pods that count in each domain."""
     low: int = 0
     can_rise: bool = False
@@ -86,13 +86,13 @@ class SpreadLimit:
 
     def __post_init__(self) -> None:
         """Begin `low` with the fewest pods in a domain, or with 0 for fewer domains than `minDomains`."""
-        if len(self.there) >= self.spread.min_domains:
-            self.low = int(self.there.min())
+        if len(self.counted) >= self.spread.min_domains:
+            self.low = int(self.counted.min())
             self.can_rise = self.spread.counts_itself
 
     def most(self, domains: IntColumn, room: IntColumn) -> IntColumn:
         """Return how many of the pods that there is room for may come to these domains."""
-        remaining = self.low + self.spread.max_skew - self.there[domains]
+        remaining = self.low + self.spread.max_skew - self.counted[domains]
         allowed: IntColumn
         if self.spread.counts_itself:
             allowed = np.minimum(room, np.maximum(0, remaining))
@@ -105,9 +105,9 @@ class SpreadLimit:
 class _DomainPairs:
     """The room of nodes by their domains of two constraints."""
 
-    mine: IntColumn
-    theirs: IntColumn
-    room: IntColumn
+    own: IntColumn
+    other: IntColumn
+    max_pods: IntColumn
     inside: BoolColumn
     """Whether the domain of the first lies within that of the second."""
 
@@ -117,9 +117,9 @@ class SpreadState:
     """The constraints, and where there is room."""
 
     rules: Sequence[SpreadLimit]
-    places: Sequence[IntColumn]
+    domains: Sequence[IntColumn]
     """For each constraint the domains of the nodes that take a pod."""
-    room: IntColumn
+    max_pods: IntColumn
     """How many each of them takes."""
     pairs: dict[tuple[int, int], _DomainPairs] = field(default_factory=dict)
 
@@ -134,25 +134,25 @@ class SpreadState:
         }
 
     def _pairs(self, index: int, other: int) -> _DomainPairs:
-        width = max(1, len(self.rules[other].there))
+        width = max(1, len(self.rules[other].counted))
         pairs, pair_of_node = np.unique(
-            self.places[index] * width + self.places[other], return_inverse=True
+            self.domains[index] * width + self.domains[other], return_inverse=True
         )
         mine = pairs // width
-        room = _sum_by_domain(pair_of_node, self.room, len(pairs))
+        room = _sum_by_domain(pair_of_node, self.max_pods, len(pairs))
         return _DomainPairs(mine, pairs % width, room, np.bincount(mine)[mine] == 1)
 
     def most(self) -> int:
         """Return how many pods may come in all, with the fewest as they are now."""
         return min(
-            int(rule.most(np.arange(len(rule.there)), self._reach(index)).sum())
+            int(rule.most(np.arange(len(rule.counted)), self._reach(index)).sum())
             for index, rule in enumerate(self.rules)
         )
 
     def rises(self, index: int) -> bool:
         """Let the fewest of a constraint rise as far as the others allow; whether they did."""
         rule = self.rules[index]
-        low, high = rule.low, int((rule.there + self._reach(index)).min())
+        low, high = rule.low, int((rule.counted + self._reach(index)).min())
         while rule.low < high:
             middle = (rule.low + high + 1) // 2
             if self._lets(index, middle):
@@ -163,25 +163,25 @@ class SpreadState:
 
     def _reach(self, index: int) -> IntColumn:
         """Return how many pods the other constraints let come to each domain of one."""
-        size = len(self.rules[index].there)
-        best = _sum_by_domain(self.places[index], self.room, size)
+        size = len(self.rules[index].counted)
+        best = _sum_by_domain(self.domains[index], self.max_pods, size)
         for other, rule in enumerate(self.rules):
             if other != index:
                 pairs = self.pairs[index, other]
-                allowed = _sum_by_domain(pairs.mine, rule.most(pairs.theirs, pairs.room), size)
+                allowed = _sum_by_domain(pairs.own, rule.most(pairs.other, pairs.max_pods), size)
                 best = np.minimum(best, allowed)
         return best
 
     def _lets(self, index: int, low: int) -> bool:
         """Whether the others let all domains of one come to so many, as far as these lie within theirs."""
-        counts = self.rules[index].there
+        counts = self.rules[index].counted
         for other, rule in enumerate(self.rules):
             if other == index:
                 continue
             pairs = self.pairs[index, other]
-            mine, theirs = pairs.mine[pairs.inside], pairs.theirs[pairs.inside]
-            lacking = _sum_by_domain(theirs, np.maximum(0, low - counts[mine]), len(rule.there))
-            if bool((rule.most(np.arange(len(rule.there)), lacking) < lacking).any()):
+            mine, theirs = pairs.own[pairs.inside], pairs.other[pairs.inside]
+            lacking = _sum_by_domain(theirs, np.maximum(0, low - counts[mine]), len(rule.counted))
+            if bool((rule.most(np.arange(len(rule.counted)), lacking) < lacking).any()):
                 return False
         return True
 

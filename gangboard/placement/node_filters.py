@@ -34,16 +34,16 @@ class NodeFilters:
     def __init__(self, snapshot: NodeSnapshot, shape: Shape) -> None:
         self._snapshot = snapshot
         self._shape = shape
-        self._asked = requested_amounts(shape)
-        self._kept: dict[str, BoolColumn] = {}
+        self._requests = requested_amounts(shape)
+        self._masks: dict[str, BoolColumn] = {}
 
     def eligible(self, keys: Sequence[str] = ()) -> BoolColumn:
         """Return the nodes that no filter excludes."""
-        if "eligible" not in self._kept:
+        if "eligible" not in self._masks:
             readable = self._readable()
             is_all_read = not self._snapshot.sparse().unreadable
-            self._kept["eligible"] = readable if is_all_read else readable & ~self._unreadable()
-        mask = self._kept["eligible"]
+            self._masks["eligible"] = readable if is_all_read else readable & ~self._unreadable()
+        mask = self._masks["eligible"]
         for key in keys:
             mask = mask & has_label(self._snapshot, key)
         return mask
@@ -57,11 +57,11 @@ class NodeFilters:
 
     def first_unreadable(self, row: int) -> str:
         """Return the first requested resource of a node that could not be read."""
-        return min(self._snapshot[row].unreadable & self._asked.keys())
+        return min(self._snapshot[row].unreadable & self._requests.keys())
 
     def _readable(self) -> BoolColumn:
         """Return the nodes that no filter but the one about unreadable amounts excludes."""
-        if "readable" not in self._kept:
+        if "readable" not in self._masks:
             shape, sparse = self._shape, self._snapshot.sparse()
             mask = self._selected() & self._tolerated()
             # Most shapes have none of these, and a column costs time on thousands of nodes.
@@ -71,11 +71,11 @@ class NodeFilters:
                 mask &= ~self.taken_by_pods(When.DRAINED)
             if sparse.silent:
                 mask &= ~self._silent()
-            for resource, amount in self._asked.items():
+            for resource, amount in self._requests.items():
                 enough = self._enough(resource, amount)
                 mask &= enough | self._unread(resource) if sparse.unreadable else enough
-            self._kept["readable"] = mask
-        return self._kept["readable"]
+            self._masks["readable"] = mask
+        return self._masks["readable"]
 
     def _all(self) -> BoolColumn:
         return np.ones(len(self._snapshot), dtype=np.bool_)
@@ -88,8 +88,8 @@ class NodeFilters:
 
         Source: GetRequiredNodeAffinity in k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
         """
-        if "selected" in self._kept:
-            return self._kept["selected"]
+        if "selected" in self._masks:
+            return self._masks["selected"]
         mask = self._all()
         for key, value in self._shape.node_selector.items():
             mask &= self._matching(Requirement(key, "In", (value,)))
@@ -105,7 +105,7 @@ class NodeFilters:
                     each &= self._matching(entry, field=True)
                 any_term |= each
             mask &= any_term
-        self._kept["selected"] = mask
+        self._masks["selected"] = mask
         return mask
 
     def _pod_affinity(self) -> BoolColumn:
@@ -181,7 +181,7 @@ class NodeFilters:
         )
 
     def _unreadable(self) -> BoolColumn:
-        requested = self._asked.keys()
+        requested = self._requests.keys()
         return self._mask_of(
             row for row, names in self._snapshot.sparse().unreadable.items() if names & requested
         )
@@ -217,14 +217,14 @@ class NodeFilters:
         for key in keys:
             yield Filter.TOPOLOGY_LABEL, key, ~has_label(self._snapshot, key)
         silent = self._silent()
-        for resource in self._asked:
+        for resource in self._requests:
             has_resource = self._snapshot.resource(resource).allocatable != 0
             yield (
                 Filter.MISSING_RESOURCE,
                 resource,
                 ~(has_resource | silent | self._unread(resource)),
             )
-        for resource, amount in self._asked.items():
+        for resource, amount in self._requests.items():
             enough = self._enough(resource, amount)
             yield Filter.TOO_SMALL, resource, ~(enough | silent | self._unread(resource))
         yield Filter.UNSAID, "", silent
@@ -233,7 +233,7 @@ class NodeFilters:
             yield from self._tainted(why, codes, taints)
         yield Filter.HOST_PORT, "", self.ports_taken(When.DRAINED)
         yield Filter.ANTI_AFFINITY, "", self.anti_affinity_taken(When.DRAINED)
-        for resource in sorted(self._asked):
+        for resource in sorted(self._requests):
             yield Filter.UNREADABLE, resource, self._unread(resource)
 
     def _tainted(

@@ -40,9 +40,9 @@ class NodeFit:
     """The taint or resource of `filter`."""
     limit: str = ""
     """The used-up resource, or a value of `Constraint`, if the node could host it and has no room now."""
-    asked: int = 0
+    requested: int = 0
     """Request of one pod for the resource of `filter` or `limit`, in scheduler units."""
-    there: int = 0
+    available: int = 0
     """Free amount of that resource: now, or with `filter` without the pods that can leave."""
     unclear: tuple[str, ...] = ()
     """Requirements that make any answer unsafe. If set, the other fields have no meaning."""
@@ -58,18 +58,18 @@ class NodeFitCheck:
         # Those that wait take nothing; but which pods their rules are about is counted.
         for pod in (*placed, *waiting):
             usage.put_pod(pod)
-        self._room = usage.room()
-        self._uncordoned = NodeSnapshot([uncordoned(self.room)])
+        self._capacity = usage.capacity()
+        self._uncordoned = NodeSnapshot([uncordoned(self.node)])
 
     @property
-    def room(self) -> NodeInfo:
+    def node(self) -> NodeInfo:
         """The node as placement sees it."""
-        return self._room.nodes[0]
+        return self._capacity.nodes[0]
 
-    def shapes(self, waiting: Iterable[Pod]) -> tuple[Shape, ...]:
+    def shapes_of(self, waiting: Iterable[Pod]) -> tuple[Shape, ...]:
         """Return what these pods ask for, those that ask the same once."""
         pods = tuple(waiting)
-        matched = term_matcher(self._room, pods)
+        matched = term_matcher(self._capacity, pods)
         shapes: dict[object, Shape] = {}
         for pod in pods:
             terms = matched(pod)
@@ -82,24 +82,26 @@ class NodeFitCheck:
                 shapes[key] = shape_of("", pod.requests, pod.needs, unsupported, terms)
         return tuple(shapes.values())
 
-    def ask(self, shape: Shape) -> NodeFit:
+    def check(self, shape: Shape) -> NodeFit:
         """Return whether a pod of the shape fits now, and what keeps it out."""
         unclear = undecidable(shape)
         if unclear:
             return NodeFit(unclear=tuple(unclear))
-        node, requested = self.room, requested_amounts(shape)
-        filters = NodeFilters(snapshot_of(self._room), shape).filters(())
+        node, requested = self.node, requested_amounts(shape)
+        filters = NodeFilters(snapshot_of(self._capacity), shape).filters(())
         reasons = [(why, detail) for why, detail, mask in filters if mask[0]]
         lasting = [reason for reason in reasons if reason[0] is not Filter.CORDON]
         if lasting:
             why, detail = lasting[0]
             amount = free_amount(node, detail, When.DRAINED) if detail in requested else 0
-            return NodeFit(filter=why, detail=detail, asked=requested.get(detail, 0), there=amount)
+            return NodeFit(
+                filter=why, detail=detail, requested=requested.get(detail, 0), available=amount
+            )
         pods, _, _, saturated = feasible_nodes_of(self._uncordoned, shape).summary()
         if not pods:
             ((limit, _, _),) = saturated
             amount = free_amount(node, limit, When.CURRENT) if limit in requested else 0
-            return NodeFit(limit=limit, asked=requested.get(limit, 0), there=amount)
+            return NodeFit(limit=limit, requested=requested.get(limit, 0), available=amount)
         return NodeFit(pods=pods, cordoned=bool(reasons))
 
 

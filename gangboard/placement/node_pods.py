@@ -25,9 +25,9 @@ class PodUsage(NamedTuple):
     host_ports: frozenset[HostPort]
     anti_affinity: tuple[PodTerm, ...]
     unread: tuple[str, ...]
-    stays: bool
-    bound: bool
-    leaves: bool
+    is_pinned: bool
+    is_bound: bool
+    is_terminating: bool
     """Somebody deletes it."""
 
     def counted(self, terms: Iterable[PodTerm]) -> Iterator[PodTerm]:
@@ -35,8 +35,8 @@ class PodUsage(NamedTuple):
         for term in terms:
             if not term.is_count:
                 yield term
-            elif not self.leaves:
-                yield term if self.bound else term.of_nominated
+            elif not self.is_terminating:
+                yield term if self.is_bound else term.of_nominated
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ class NodePods:
     def count(self, taken: PodUsage, sign: int) -> None:
         """Add a pod (1) or take it away (-1)."""
         self.now.count(taken, sign)
-        if taken.stays:
+        if taken.is_pinned:
             self.pinned.count(taken, sign)
         for resource in taken.unread:
             _count(self.unread, resource, sign)
@@ -95,7 +95,7 @@ class NodePods:
     def match(self, taken: PodUsage, terms: Iterable[PodTerm], sign: int) -> None:
         """Note that a pod of it matches these terms (1), or no longer (-1)."""
         self.now.match(taken, terms, sign)
-        if taken.stays:
+        if taken.is_pinned:
             self.pinned.match(taken, terms, sign)
 
 
@@ -110,7 +110,9 @@ def _count(into: dict[Key, int], key: Key, by: int) -> None:
 
 def differs_only_in_counting(taken: PodUsage, before: PodUsage) -> bool:
     """Whether they differ at most in whether they count for topology spread."""
-    return taken == before or taken == before._replace(bound=taken.bound, leaves=taken.leaves)
+    return taken == before or taken == before._replace(
+        is_bound=taken.is_bound, is_terminating=taken.is_terminating
+    )
 
 
 def terms_of(pod: Pod) -> tuple[PodTerm, ...]:
@@ -137,9 +139,9 @@ def pod_usage_of(pod: Pod) -> PodUsage | None:
         host_ports=pod.needs.host_ports,
         anti_affinity=pod.needs.anti_affinity,
         unread=pod.unread_requests,
-        stays=pod.stays,
-        bound=pod.is_placed,
-        leaves=pod.is_terminating,
+        is_pinned=pod.stays,
+        is_bound=pod.is_placed,
+        is_terminating=pod.is_terminating,
     )
 
 

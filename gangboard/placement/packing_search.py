@@ -43,14 +43,14 @@ class BudgetSpentError(Exception):
 class Budget:
     """How much work may still be done; shared by the searches of one question."""
 
-    left: int = BUDGET
+    remaining: int = BUDGET
     spent: int = 0
 
     def spend(self, steps: int) -> None:
         """Take steps; raise BudgetSpentError when there are not enough."""
         self.spent += steps
-        self.left -= steps
-        if self.left < 0:
+        self.remaining -= steps
+        if self.remaining < 0:
             raise BudgetSpentError
 
 
@@ -60,7 +60,7 @@ class _Link:
 
     node: int
     config: Vector
-    before: _Link | None
+    previous: _Link | None
 
 
 Reached = dict[Vector, _Link | None]
@@ -166,7 +166,7 @@ def _chain(link: _Link | None) -> list[tuple[int, Vector]]:
     chain: list[tuple[int, Vector]] = []
     while link is not None:
         chain.append((link.node, link.config))
-        link = link.before
+        link = link.previous
     return chain
 
 
@@ -187,7 +187,7 @@ class _Reach:
     most: IntColumn
     nodes: Sequence[int]
     """The one node of a leaf."""
-    parts: tuple[_Reach, _Reach] | None = None
+    children: tuple[_Reach, _Reach] | None = None
 
 
 def search_two_shapes(
@@ -285,12 +285,12 @@ def _counts_by_node(root: _Reach, count: int) -> list[tuple[int, int, int]]:
     remaining = [(root, count)]
     while remaining:
         reach, share = remaining.pop()
-        if reach.parts is None:
+        if reach.children is None:
             beside = int(reach.most[share])
             if share or beside:
                 shares.append((reach.nodes[0], share, beside))
             continue
-        left_part, right = reach.parts
+        left_part, right = reach.children
         low = max(0, share - len(right.most) + 1)
         high = min(share, len(left_part.most) - 1)
         sums = left_part.most[low : high + 1] + right.most[share - high : share - low + 1][::-1]

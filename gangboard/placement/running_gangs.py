@@ -182,7 +182,7 @@ class ExpectedTerminations(HeldCapacity):
         for index in np.flatnonzero(self._are_replaced).tolist():
             self._replaced_of[self.all[index].gang.root].append(index)
 
-    def to_come(self, now: datetime, own: str, *, deleted: bool) -> BoolColumn:
+    def select_expected(self, now: datetime, own: str, *, deleted: bool) -> BoolColumn:
         """Return which are still believed: the time that a sentence names has not come.
 
         The room of pods in whose place others are made is only for their own gang: `own` is the

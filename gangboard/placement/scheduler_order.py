@@ -100,11 +100,11 @@ class _Simulation:
         self, snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], nodes: Sequence[int]
     ) -> None:
         self._pod_sets = pod_sets
-        self._asked = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
-        names = {name for asked in self._asked for name in asked} | _DEFAULT_REQUESTS.keys()
+        self._requests = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
+        names = {name for asked in self._requests for name in asked} | _DEFAULT_REQUESTS.keys()
         columns = {name: snapshot.resource(name) for name in names}
         self._free = {name: column.now[nodes].tolist() for name, column in columns.items()}
-        self._whole = {
+        self._allocatable = {
             name: columns[name].allocatable[nodes].tolist() for name in _DEFAULT_REQUESTS
         }
         self._hosts = [
@@ -115,9 +115,9 @@ class _Simulation:
             for pod_set in pod_sets
         ]
         counts = Counter(chain.from_iterable(self._hosts))
-        self._shared = [MARGIN if counts[row] > 1 else 0 for row in range(len(nodes))]
+        self._shared_points = [MARGIN if counts[row] > 1 else 0 for row in range(len(nodes))]
         """Points for a node that more than one shape can go on."""
-        self._beside: defaultdict[int, list[int]] = defaultdict(list)
+        self._shapes_on: defaultdict[int, list[int]] = defaultdict(list)
         """The shapes that got a place on each node."""
 
     def placed(self, order: Sequence[tuple[int, int]], target: int) -> bool:
@@ -137,9 +137,9 @@ class _Simulation:
             if not heap:
                 return done
             row = heap[0][1]
-            for name, amount in self._asked[shape].items():
+            for name, amount in self._requests[shape].items():
                 self._free[name][row] -= amount
-            self._beside[row].append(shape)
+            self._shapes_on[row].append(shape)
             if self._takes(shape, row):
                 heapq.heapreplace(heap, (-self._rank(shape, row), row))
             else:
@@ -147,27 +147,29 @@ class _Simulation:
         return count
 
     def _takes(self, shape: int, row: int) -> bool:
-        if any(self._free[name][row] < amount for name, amount in self._asked[shape].items()):
+        if any(self._free[name][row] < amount for name, amount in self._requests[shape].items()):
             return False
         own_shape = self._pod_sets[shape].shape
         return not any(
             has_host_anti_affinity(own_shape, other)
             or ports_clash(own_shape.host_ports, other.host_ports)
-            for other in (self._pod_sets[placed_shape].shape for placed_shape in self._beside[row])
+            for other in (
+                self._pod_sets[placed_shape].shape for placed_shape in self._shapes_on[row]
+            )
         )
 
     def _rank(self, shape: int, row: int) -> int:
         """Return the score; where scores are nearly the same, the node that others want goes first."""
-        return self._score(shape, row) + self._shared[row]
+        return self._score(shape, row) + self._shared_points[row]
 
     def _score(self, shape: int, row: int) -> int:
         """Return the score of LeastAllocated and BalancedAllocation, for CPU and memory."""
-        requested = self._asked[shape]
+        requested = self._requests[shape]
         remaining = total = 0
         before: list[float] = []
         after: list[float] = []
         for name, least in _DEFAULT_REQUESTS.items():
-            whole, free = self._whole[name][row], self._free[name][row]
+            whole, free = self._allocatable[name][row], self._free[name][row]
             if not whole:
                 continue
             total += 1

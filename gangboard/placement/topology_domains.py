@@ -55,7 +55,7 @@ def fit_in_any_domain(
     """Return whether at least `target` of the members go into one domain; all nodes without keys."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
     separately = (
-        min(pod_set.count, feasible_nodes_of(snapshot, pod_set.shape).most(when))
+        min(pod_set.count, feasible_nodes_of(snapshot, pod_set.shape).total_pods(when))
         for pod_set in pod_sets
     )
     if sum(separately) < target:
@@ -122,7 +122,7 @@ def _fit_single_pod_set(snapshot: NodeSnapshot, pod_set: PodSet, when: When, tar
 
     Nodes that take the fewest pods are filled first, so that large holes stay.
     """
-    order, max_pods, sums = feasible_nodes_of(snapshot, pod_set.shape).in_order(when)
+    order, max_pods, sums = feasible_nodes_of(snapshot, pod_set.shape).ordered_nodes(when)
     if not len(sums) or int(sums[-1]) < target:
         return Fit(FitAnswer.NO)
     # Where one node takes all that are left, the first of these by name does as well as any.

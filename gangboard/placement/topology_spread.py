@@ -32,15 +32,15 @@ class Domain:
     """The nodes with one value of the topology key."""
 
     value: str
-    there: int
+    counted: int
     """Pods on them that count."""
-    places: Mapping[str, int]
+    max_pods: Mapping[str, int]
     """Node → how many pods of the shape it takes, without those that take none."""
 
     @property
-    def room(self) -> int:
+    def capacity(self) -> int:
         """How many pods of the shape its nodes take."""
-        return sum(self.places.values())
+        return sum(self.max_pods.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +71,23 @@ def domain_limits(spread: Spread, domains: Sequence[Domain]) -> list[int]:
     """Return for each domain how many pods may come to it, if as many come as can."""
     if spread.counts_itself:
         top = (
-            _fewest_counted(spread, [domain.there + domain.room for domain in domains])
+            _fewest_counted(spread, [domain.counted + domain.capacity for domain in domains])
             + spread.max_skew
         )
-        return [min(domain.room, max(0, top - domain.there)) for domain in domains]
-    return [domain.room if is_open(spread, domains, domain) else 0 for domain in domains]
+        return [min(domain.capacity, max(0, top - domain.counted)) for domain in domains]
+    return [domain.capacity if is_open(spread, domains, domain) else 0 for domain in domains]
 
 
 def is_open(spread: Spread, domains: Sequence[Domain], domain: Domain) -> bool:
     """Whether the constraint lets the next pod into a domain."""
-    low = _fewest_counted(spread, [domain.there for domain in domains])
-    return domain.there + spread.counts_itself - low <= spread.max_skew
+    low = _fewest_counted(spread, [domain.counted for domain in domains])
+    return domain.counted + spread.counts_itself - low <= spread.max_skew
 
 
 def max_pods_in_domain(spread: Spread, domains: Sequence[Domain]) -> int:
     """Return the most that a domain may come to if it gets a pod that counts."""
     return (
-        _fewest_counted(spread, [domain.there + domain.room for domain in domains])
+        _fewest_counted(spread, [domain.counted + domain.capacity for domain in domains])
         + spread.max_skew
     )
 
@@ -158,7 +158,7 @@ def place_spread(members: SpreadRequest, domains: Sequence[Domain], target: int)
     taken = _pods_per_domain(domains, most, min(members.pod_set.count, total))
     placement: dict[str, Mapping[str, int]] = {}
     for domain, count in zip(domains, taken, strict=True):
-        for name, places in sorted(domain.places.items(), key=lambda pair: (pair[1], pair[0])):
+        for name, places in sorted(domain.max_pods.items(), key=lambda pair: (pair[1], pair[0])):
             placed = min(places, count)
             count -= placed
             if placed:
@@ -169,7 +169,7 @@ def place_spread(members: SpreadRequest, domains: Sequence[Domain], target: int)
 def _pods_per_domain(domains: Sequence[Domain], most: Sequence[int], count: int) -> list[int]:
     """Return how many go to each domain when each goes where the fewest are."""
     taken = [0] * len(domains)
-    heap = [(domain.there, index) for index, domain in enumerate(domains) if most[index]]
+    heap = [(domain.counted, index) for index, domain in enumerate(domains) if most[index]]
     heapify(heap)
     for _ in range(count):
         fewest, index = heap[0]

@@ -47,7 +47,7 @@ class Usage:
         self._stale: set[str] = set()
         """Known nodes whose entry in `_rooms` is out of date."""
         self._all: tuple[NodeInfo, ...] | None = ()
-        self._room = ClusterCapacity()
+        self._capacity = ClusterCapacity()
 
     def put_node(self, node: Node) -> bool:
         """Take in a node as it is now; True when placement sees another node than before."""
@@ -162,7 +162,7 @@ class Usage:
                     sums_of_node.match(taken, terms, 1)
         return {name: sums[name].load() for name in sorted(sums)}
 
-    def room(
+    def capacity(
         self, why: str = "", running_gangs: RunningGangsReader | None = None
     ) -> ClusterCapacity:
         """Return all nodes with their pods, the same object while they do not change.
@@ -172,10 +172,10 @@ class Usage:
         """
         nodes = () if why else self._current()
         given = running_gangs or ClusterCapacity().running_gangs
-        last = self._room
+        last = self._capacity
         if last.nodes is not nodes or last.why != why or last.running_gangs != given:
-            self._room = ClusterCapacity(nodes, why, given)
-        return self._room
+            self._capacity = ClusterCapacity(nodes, why, given)
+        return self._capacity
 
     def _current(self) -> tuple[NodeInfo, ...]:
         """Return every node as it is now, built anew where something has changed."""

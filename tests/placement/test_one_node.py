@@ -24,8 +24,8 @@ ROOM = {GPU: 8, "cpu": 64_000, "memory": 2**40, "pods": 110}
 
 def answer(pod: Pod, *there: Pod, **node: Any) -> NodeFit:
     asked = NodeFitCheck(a_node("n0", allocatable=ROOM, **node), there, (pod,))
-    (shape,) = asked.shapes((pod,))
-    return asked.ask(shape)
+    (shape,) = asked.shapes_of((pod,))
+    return asked.check(shape)
 
 
 def wants(gpu: str, cpu: str = "1", **fields: Any) -> Pod:
@@ -41,12 +41,12 @@ def test_as_many_fit_as_there_is_room_for() -> None:
 
 
 def test_what_is_used_up_is_named_with_what_is_left() -> None:
-    assert answer(wants("4"), runs("5")) == NodeFit(limit=GPU, asked=4, there=3)
+    assert answer(wants("4"), runs("5")) == NodeFit(limit=GPU, requested=4, available=3)
 
 
 def test_pods_that_stay_make_a_node_too_small_for_ever() -> None:
     found = answer(wants("4"), runs("5", stays=True))
-    assert found == NodeFit(filter=Filter.TOO_SMALL, detail=GPU, asked=4, there=3)
+    assert found == NodeFit(filter=Filter.TOO_SMALL, detail=GPU, requested=4, available=3)
 
 
 def test_nothing_but_a_cordon_keeps_it_out() -> None:
@@ -57,7 +57,7 @@ def test_nothing_but_a_cordon_keeps_it_out() -> None:
 
 def test_a_cordon_is_not_the_reason_where_there_is_another() -> None:
     found = answer(wants("8"), runs("1"), unschedulable=True)
-    assert (found.limit, found.there) == (GPU, 7)
+    assert (found.limit, found.available) == (GPU, 7)
     other = answer(wants("8", needs=Needs(node_selector=(("pool", "a100"),))), unschedulable=True)
     assert (other.filter, other.pods) == (Filter.SELECTOR, 0)
 
@@ -83,7 +83,7 @@ def test_a_pod_on_the_node_keeps_others_out_of_its_zone() -> None:
 def test_pods_that_ask_the_same_are_one_shape() -> None:
     pods = [a_pod(f"w-{number}", requests=requests(gpu="2")) for number in range(3)]
     asked = NodeFitCheck(a_node(allocatable=ROOM), (), pods)
-    assert len(asked.shapes([*pods, wants("1")])) == 2
+    assert len(asked.shapes_of([*pods, wants("1")])) == 2
 
 
 def amounts(**parts: str) -> dict[str, Decimal]:

@@ -41,7 +41,7 @@ def waiting(*nodes: Node, count: int = 2, **more: Any) -> Unit:
     usage = Usage()
     for one in nodes:
         usage.put_node(one)
-    return gang(count, asks(4), usage.room(), text=texts.GPU_SHORT, **more)
+    return gang(count, asks(4), usage.capacity(), text=texts.GPU_SHORT, **more)
 
 
 def told(unit: Unit) -> tuple[str, str]:

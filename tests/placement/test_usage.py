@@ -51,12 +51,12 @@ def filled(nodes: Iterable[Node] = (), pods: Iterable[Pod] = ()) -> Usage:
 
 
 def only(usage: Usage) -> NodeInfo:
-    (room,) = usage.room().nodes
+    (room,) = usage.capacity().nodes
     return room
 
 
 def test_an_empty_cluster_has_no_nodes_and_nothing_stands_in_the_way() -> None:
-    assert Usage().room() == ClusterCapacity()
+    assert Usage().capacity() == ClusterCapacity()
 
 
 def test_nodes_are_in_the_order_of_their_names_and_as_they_are() -> None:
@@ -64,8 +64,8 @@ def test_nodes_are_in_the_order_of_their_names_and_as_they_are() -> None:
     more = {"labels": {"a": "b"}, "taints": taints, "unschedulable": True}
     room = {"allocatable": {"cpu": 4000}, "unreadable": frozenset({GPU})}
     usage = filled([node("n2"), node("n10", ready=None, **more, **room), node("n1")])
-    assert [one.name for one in usage.room().nodes] == ["n1", "n10", "n2"]
-    assert usage.room().nodes[1] == NodeInfo("n10", {"a": "b"}, taints, True, False, **room)  # type: ignore[arg-type]
+    assert [one.name for one in usage.capacity().nodes] == ["n1", "n10", "n2"]
+    assert usage.capacity().nodes[1] == NodeInfo("n10", {"a": "b"}, taints, True, False, **room)  # type: ignore[arg-type]
 
 
 def test_each_pod_is_rounded_up_by_itself() -> None:
@@ -90,9 +90,9 @@ def test_finished_pods_take_nothing_and_terminating_ones_still_do() -> None:
 def test_a_nominated_pod_is_on_its_node_until_it_is_bound_elsewhere() -> None:
     nominated = pod(on="", phase="Pending", nominated_node="n1", asks={"gpu": "1"})
     usage = filled([node("n1"), node("n2")], [nominated])
-    assert [one.now.pods for one in usage.room().nodes] == [1, 0]
+    assert [one.now.pods for one in usage.capacity().nodes] == [1, 0]
     assert usage.put_pod(replace(nominated, node="n2"))
-    assert [one.now.pods for one in usage.room().nodes] == [0, 1]
+    assert [one.now.pods for one in usage.capacity().nodes] == [0, 1]
 
 
 def test_pods_without_a_node_take_nothing() -> None:
@@ -104,11 +104,11 @@ def test_pods_without_a_node_take_nothing() -> None:
 def test_pods_wait_for_their_node_and_for_its_return() -> None:
     usage = Usage()
     assert not usage.put_pod(pod(asks={"gpu": "1"}))
-    assert usage.room().nodes == ()
+    assert usage.capacity().nodes == ()
     assert usage.put_node(node())
     assert only(usage).now == Requested({GPU: 1}, 1)
     assert usage.remove_node("n1")
-    assert usage.room().nodes == ()
+    assert usage.capacity().nodes == ()
     assert not usage.put_pod(pod("p2", asks={"gpu": "1"}))
     assert usage.put_node(node())
     assert only(usage).now == Requested({GPU: 2}, 2)
@@ -157,13 +157,13 @@ def test_only_what_placement_sees_is_a_change() -> None:
 
 def test_the_room_is_the_same_object_while_nothing_changes() -> None:
     usage = filled([node("n1"), node("n2")], [pod(asks={"gpu": "1"})])
-    before = usage.room()
+    before = usage.capacity()
     usage.put_pod(pod(asks={"gpu": "1"}))
     usage.put_node(node("n1"))
     usage.put_pod(pod("waiting", on="", phase="Pending"))
-    assert usage.room() is before
+    assert usage.capacity() is before
     usage.put_pod(pod("p2", on="n2"))
-    after = usage.room()
+    after = usage.capacity()
     assert after is not before
     assert after.nodes[0] is before.nodes[0]  # nothing has changed on n1
     assert before.nodes[1].now == Requested()  # what was handed out stays as it was
@@ -171,9 +171,9 @@ def test_the_room_is_the_same_object_while_nothing_changes() -> None:
 
 def test_why_there_is_no_room_to_speak_of() -> None:
     usage = filled([node()])
-    blind = usage.room("nodes: forbidden")
+    blind = usage.capacity("nodes: forbidden")
     assert (blind.nodes, blind.why) == ((), "nodes: forbidden")
-    assert usage.room("nodes: forbidden") is blind
+    assert usage.capacity("nodes: forbidden") is blind
     assert only(usage).name == "n1"
 
 
@@ -182,9 +182,9 @@ def test_residents_come_along() -> None:
         return []
 
     usage = filled([node()])
-    room = usage.room(running_gangs=running_gangs)
+    room = usage.capacity(running_gangs=running_gangs)
     assert room.running_gangs is running_gangs
-    assert usage.room(running_gangs=running_gangs) is room
+    assert usage.capacity(running_gangs=running_gangs) is room
 
 
 def test_the_load_of_some_pods() -> None:
@@ -416,18 +416,18 @@ def apply(change: Any, usage: Usage, cluster: Cluster) -> bool:
 @given(CHANGES)
 def test_any_sequence_of_changes_ends_where_counting_anew_ends(changes: list[Any]) -> None:
     usage, cluster = Usage(), Cluster()
-    before, room = cluster.rooms(), usage.room()
+    before, room = cluster.rooms(), usage.capacity()
     for change in changes:
         seen = apply(change, usage, cluster)
         after = cluster.rooms()
         # It may say that something has changed where two changes undo each other, never the reverse.
         assert seen or after == before
-        assert usage.room().nodes == after
+        assert usage.capacity().nodes == after
         if not seen:
-            assert usage.room() is room
+            assert usage.capacity() is room
         for name in cluster.nodes:
             assert usage.pods_on(name) == {one.meta.ref.uid for one in cluster.on(name)}
-        before, room = after, usage.room()
+        before, room = after, usage.capacity()
     every = usage.load_of(list(cluster.pods))
     assert every == {one.name: one.now for one in before if one.now.pods}
 
@@ -437,4 +437,4 @@ def test_changes_that_nobody_looked_at_in_between(changes: list[Any]) -> None:
     usage, cluster = Usage(), Cluster()
     for change in changes:
         apply(change, usage, cluster)
-    assert usage.room().nodes == cluster.rooms()
+    assert usage.capacity().nodes == cluster.rooms()

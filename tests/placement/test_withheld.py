@@ -32,7 +32,7 @@ def room_of(*nodes: Node) -> ClusterCapacity:
     usage = Usage()
     for node in nodes:
         usage.put_node(node)
-    return usage.room()
+    return usage.capacity()
 
 
 def told(pods: int, gpu: int, *nodes: Node, **more: Any) -> tuple[str, str, list[AdviceKind], str]:

@@ -214,7 +214,7 @@ class Place(situations.Place):
             usage.put_node(model(NODE, one))
         for one in self.client.list("v1", "Pod"):
             usage.put_pod(model(POD, one))
-        return usage.room()
+        return usage.capacity()
 
     def pods(self, name: str = "run") -> list[Json]:
         """Return the pods of a JobSet that are not on their way out, the oldest first."""

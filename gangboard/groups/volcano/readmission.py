@@ -68,9 +68,9 @@ class _ResourceSum(NamedTuple):
     """Amounts of one resource: requested by the PodGroup, held by its pods, and allowed in the queue."""
 
     resource: str
-    asked: Decimal
+    requested: Decimal
     held: Decimal
-    most: Decimal
+    limit: Decimal
 
     def text(self, amount: Decimal) -> str:
         """Return `2 CPUs`."""
@@ -89,7 +89,7 @@ def _find_own_pods_count_twice(unit: Unit) -> Finding | None:
         return None
     event, _ = refusal
     requested, held, limit = (
-        excess.text(size) for size in (excess.asked, excess.held, excess.most)
+        excess.text(size) for size in (excess.requested, excess.held, excess.limit)
     )
     pods = (
         f"pod {holding[0].meta.ref.name}" if len(holding) == 1 else f"pods {_names_text(holding)}"
@@ -100,7 +100,7 @@ def _find_own_pods_count_twice(unit: Unit) -> Finding | None:
         f"Queue {group.queue} may have at most {limit}, and {group_label(unit)} asks it for {requested} "
         f"besides the {held} of {pods}.",
         advice=(
-            f"Raise capability of Queue {group.queue} to {excess.text(excess.asked + excess.held)} at least.",
+            f"Raise capability of Queue {group.queue} to {excess.text(excess.requested + excess.held)} at least.",
             f"{_deletion_text(holding, pods)}: then all of {group_label(unit)} is let in at once.",
         ),
         evidence=(

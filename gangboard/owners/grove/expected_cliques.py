@@ -133,10 +133,10 @@ class _ExpectedCliques:
         self._name = owner.meta.ref.name
         self._replicas = int(owner.detail["replicas"])
         self._scaled = _scaled_decoder.decode(owner.detail["scaled"])
-        self._made = _roles_by_name(made)
+        self._roles = _roles_by_name(made)
         self._sizes: dict[str, dict[int, int]] = defaultdict(dict)
         """Scaling group of the template → replica of the set → its size, where it exists."""
-        self._has: dict[tuple[str, int], set[str]] = defaultdict(set)
+        self._existing_cliques: dict[tuple[str, int], set[str]] = defaultdict(set)
         """(scaling group, replica of the set) → its cliques of which a PodClique exists."""
         self._labels: dict[str, str] = {}
         """Name of a PodClique → its label about the replica of the set."""
@@ -146,12 +146,12 @@ class _ExpectedCliques:
                 self._take_group(one)
         self._existing: dict[str, dict[int, str]] = defaultdict(dict)
         """Clique → replica of the set → the name of its PodClique."""
-        self._alone: dict[str, dict[str, Role]] = defaultdict(dict)
+        self._existing_roles: dict[str, dict[str, Role]] = defaultdict(dict)
         """Clique → the PodCliques that exist, by name."""
-        for name, role in self._made.items():
+        for name, role in self._roles.items():
             index, clique = self._replica(name)
             if index is not None and index < self._replicas:
-                self._alone[clique][name] = role
+                self._existing_roles[clique][name] = role
                 self._existing[clique][index] = name
 
     def _replica(self, name: str) -> tuple[int | None, str]:
@@ -167,7 +167,7 @@ class _ExpectedCliques:
             return
         self._sizes[name][index] = int(group.detail["replicas"])
         for role in group.roles:
-            self._has[name, index].add(_template_of(group, role.name))
+            self._existing_cliques[name, index].add(_template_of(group, role.name))
 
     def roles(self) -> list[Role]:
         """Return those of the template first, by replica of the set, then others that exist."""
@@ -175,13 +175,13 @@ class _ExpectedCliques:
         left = MOST_NAMED
         for template in self._owner.roles:
             scaled = self._scaled.get(template.name)
-            there = self._alone[template.name] if scaled is None else {}
+            there = self._existing_roles[template.name] if scaled is None else {}
             number, names = self._names(template.name, scaled)
             found = name_replicas(replace(template, replicas=1), names, number, there, left)
             left = max(0, left - (len(found) - len(there)))
             expected += found
         told = {role.name: role for role in sorted(expected, key=self._order)}
-        told.update((name, role) for name, role in self._made.items() if name not in told)
+        told.update((name, role) for name, role in self._roles.items() if name not in told)
         return list(told.values())
 
     def _names(self, clique: str, scaled: ScaledClique | None) -> tuple[int, Iterator[str]]:
@@ -190,7 +190,7 @@ class _ExpectedCliques:
             existing = self._existing[clique]
             return self._replicas, _replica_names(self._name, clique, self._replicas, existing)
         sizes = {
-            index: 0 if clique in self._has[scaled.group, index] else size
+            index: 0 if clique in self._existing_cliques[scaled.group, index] else size
             for index, size in self._sizes[scaled.group].items()
         }
         unmade = self._replicas - len(sizes)

@@ -112,7 +112,7 @@ def _gated_finding(
 ) -> Finding:
     """Return the finding about gated pods, each part with the PodGang that it waits for."""
     gated = [pod for pods, _ in parts for pod in pods]
-    by_operator = [pods for pods, awaited in parts if awaited.by_operator]
+    by_operator = [pods for pods, awaited in parts if awaited.is_due_to_operator]
     due = max(
         ((newest_creation(tuple(pods)) or unit.now) + CREATION_GRACE for pods in by_operator),
         default=unit.now,
@@ -120,7 +120,7 @@ def _gated_finding(
     is_stuck = bool(by_operator) and due <= unit.now
     since = [pod.scheduled.since for pod in gated if pod.scheduled and pod.scheduled.since]
     waits = [
-        f"{out_of(len(pods), len(unit.current), 'pod')} {plural(len(pods), 'wait')} for {awaited.what}"
+        f"{out_of(len(pods), len(unit.current), 'pod')} {plural(len(pods), 'wait')} for {awaited.text}"
         for pods, awaited in parts
     ]
     return unit_finding(
@@ -144,8 +144,8 @@ def _gated_finding(
 class _AwaitedPodGang(NamedTuple):
     """What gated pods wait for."""
 
-    what: str
-    by_operator: bool
+    text: str
+    is_due_to_operator: bool
     """Nobody but the operator can make it come: pods, and room for them, are not what lacks."""
     evidence: tuple[Evidence, ...] = ()
     is_complete: bool = False

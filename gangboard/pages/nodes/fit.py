@@ -81,7 +81,7 @@ def _some_waiting(members: Iterable[MemberState]) -> list[str]:
 def _row(
     gang: GangRow, fit: Sequence[FitRow], node: NodeFitCheck, pods: Sequence[Pod]
 ) -> WaitingRow:
-    answers = [(shape, node.ask(shape)) for shape in node.shapes(pods)]
+    answers = [(shape, node.check(shape)) for shape in node.shapes_of(pods)]
     shape, best = min(answers, key=_rank_of, default=(None, None))
     largest = max(fit, key=lambda row: row.waiting)
     waiting = sum(row.waiting for row in fit)
@@ -150,7 +150,10 @@ def _sentence(answer: NodeFit, shape: Shape, fitting: int, waiting: int) -> str:
         return _never(answer, answer.filter, shape)
     if answer.limit in _LIMITS:
         return _LIMITS[answer.limit]
-    request, free = _amount(answer.limit, answer.asked), _amount(answer.limit, max(0, answer.there))
+    request, free = (
+        _amount(answer.limit, answer.requested),
+        _amount(answer.limit, max(0, answer.available)),
+    )
     return f"Needs {request} {unit_word(answer.limit, request)}; {free} free."
 
 
@@ -164,8 +167,8 @@ def _never(answer: NodeFit, why: Filter, shape: Shape) -> str:
         return f"This node has no {answer.detail}."
     if why is Filter.TOO_SMALL:
         request, total = (
-            _amount(answer.detail, answer.asked),
-            _amount(answer.detail, max(0, answer.there)),
+            _amount(answer.detail, answer.requested),
+            _amount(answer.detail, max(0, answer.available)),
         )
         unit = unit_word(answer.detail, request)
         return f"Needs {request} {unit}; this node has {total}, even empty."

@@ -39,7 +39,7 @@ MAX_TRIED = 16
 class PendingDeletions:
     """Pods that are being deleted where members could go."""
 
-    ends: tuple[GangTermination, ...]
+    terminations: tuple[GangTermination, ...]
     what_if: WhatIf
     """The unit on the nodes without them."""
 
@@ -52,7 +52,7 @@ def find_deletions(what_if: WhatIf) -> PendingDeletions | None:
     expected = expected_terminations_of(what_if.unit.gang.cluster.room, what_if.snapshot)
     if not expected.all:
         return None
-    going = expected.to_come(what_if.unit.now, what_if.own_uid, deleted=True)
+    going = expected.select_expected(what_if.unit.now, what_if.own_uid, deleted=True)
     if not going.any():
         return None
     candidates = what_if.candidate_nodes
@@ -89,7 +89,7 @@ def wait_for_deletions(what_if: WhatIf, pending: PendingDeletions) -> Advice | N
     """Return the time at which the deleted pods have gone, if their room is enough."""
     if not pending.what_if.frees():
         return None
-    enough = _earliest_sufficient(what_if, pending.ends) or pending.ends
+    enough = _earliest_sufficient(what_if, pending.terminations) or pending.terminations
     pods, names = _pods_on_candidates(what_if, enough)
     last = max(end.termination.rounded for end in enough)
     return Advice(
@@ -106,9 +106,11 @@ def mention_deletions(
     what_if: WhatIf, pending: PendingDeletions, advised: Iterable[Advice]
 ) -> Iterator[Advice]:
     """Add to advice that it counts on the pods being deleted to go."""
-    pods, names = _pods_on_candidates(what_if, pending.ends)
-    first = min(end.termination.rounded for end in pending.ends)
-    last = format_time(max(end.termination.rounded for end in pending.ends), what_if.unit.now)
+    pods, names = _pods_on_candidates(what_if, pending.terminations)
+    first = min(end.termination.rounded for end in pending.terminations)
+    last = format_time(
+        max(end.termination.rounded for end in pending.terminations), what_if.unit.now
+    )
     verb = is_or_are(pods)
     clause = (
         f", once {count(pods, 'pod')} on {node_names_text(names)} that {verb} being deleted {verb} gone "
@@ -119,7 +121,7 @@ def mention_deletions(
             advice,
             text=advice.text.removesuffix(".") + clause,
             named=tuple(dict.fromkeys((*advice.named, *_refs(names)))),
-            at=advice.at and max(advice.at, *(end.termination.at for end in pending.ends)),
+            at=advice.at and max(advice.at, *(end.termination.at for end in pending.terminations)),
             until=first if advice.until is None else min(advice.until, first),
         )
 
@@ -150,7 +152,7 @@ def wait_for_deadlines(what_if: WhatIf) -> Iterator[Advice]:
     if not expected.all:
         return
     held = expected.held(what_if.deciding, what_if.candidate_nodes)
-    coming = expected.to_come(what_if.unit.now, what_if.own_uid, deleted=False)
+    coming = expected.select_expected(what_if.unit.now, what_if.own_uid, deleted=False)
     ends = [
         (expected.all[index], int(held[index]))
         for index in np.flatnonzero(coming & (held > 0))[:MAX_TERMINATIONS].tolist()

@@ -208,11 +208,11 @@ def _domains(what_if: WhatIf) -> Iterator[BoolColumn]:
 
 def _cheapest_on(what_if: WhatIf, mask: BoolColumn, missing: int) -> FreedAmounts:
     rows = _NodePlaces(what_if, _cheapest_candidates(what_if, mask, missing))
-    heap = [(*cost, row) for row in range(len(rows.at)) if (cost := rows.next_cost(row))]
+    heap = [(*cost, row) for row in range(len(rows.rows)) if (cost := rows.next_cost(row))]
     heapq.heapify(heap)
     while missing > 0 and heap:
         row = heap[0][-1]
-        rows.places[row] += 1
+        rows.places_taken[row] += 1
         missing -= 1
         cost = rows.next_cost(row)
         if cost is None:
@@ -240,7 +240,7 @@ def _cheapest_candidates(what_if: WhatIf, mask: BoolColumn, missing: int) -> Int
                 dtype=np.bool_,
             )
         ]
-    amount = what_if.asked.get(deciding, 0)
+    amount = what_if.requests.get(deciding, 0)
     free_now = what_if.snapshot.resource(deciding).now[candidates]
     price = np.maximum((now[candidates] + 1) * amount - free_now, 0)
     rows: IntColumn = np.sort(candidates[np.argsort(price, kind="stable")[:missing]])
@@ -258,22 +258,22 @@ class _NodePlaces:
 
     def __init__(self, what_if: WhatIf, nodes: IntColumn) -> None:
         self._what_if = what_if
-        self.at: Sequence[int] = nodes.tolist()
+        self.rows: Sequence[int] = nodes.tolist()
         self._now: Sequence[int] = what_if.feasible.max_pods(When.CURRENT)[nodes].tolist()
         self._most: Sequence[int] = what_if.feasible.max_pods(When.DRAINED)[nodes].tolist()
-        self._asked = [
+        self._requests = [
             (name, amount, what_if.snapshot.resource(name).now[nodes].tolist())
-            for name, amount in what_if.asked.items()
+            for name, amount in what_if.requests.items()
         ]
-        self.places = [0] * len(self.at)
+        self.places_taken = [0] * len(self.rows)
 
     def next_cost(self, row: int) -> _Cost | None:
         """Return the cost of one more place: of the deciding resource, and of all resources together."""
-        place = self._now[row] + self.places[row] + 1
+        place = self._now[row] + self.places_taken[row] + 1
         if place > self._most[row]:
             return None
         step = lacking = 0
-        for name, amount, room in self._asked:
+        for name, amount, room in self._requests:
             short = max(0, amount * place - room[row])
             lacking += short
             if name == self._what_if.deciding:
@@ -283,13 +283,13 @@ class _NodePlaces:
     def freed(self) -> FreedAmounts:
         """Return the room that must become free for the chosen places."""
         freed: FreedAmounts = {}
-        for row, places in enumerate(self.places):
+        for row, places in enumerate(self.places_taken):
             place = self._now[row] + places
             lacking = {
                 name: amount * place - room[row]
-                for name, amount, room in self._asked
+                for name, amount, room in self._requests
                 if places and amount * place > room[row]
             }
             if lacking:
-                freed[self._what_if.snapshot.names[self.at[row]]] = lacking
+                freed[self._what_if.snapshot.names[self.rows[row]]] = lacking
         return freed

@@ -71,12 +71,12 @@ class _RecreatedOwner:
     role: Role
     jobs: Mapping[str, Sequence[Pod]]
     """Job of the role → its pods."""
-    others: Sequence[Pod]
+    other_pods: Sequence[Pod]
     changed: Mapping[str, NodeInfo]
 
     def fits_alone(self, when: When) -> int:
         """Return how many pods of the role fit, if there were no others of the owner."""
-        return feasible_nodes_of(self._snapshot(when), self.what_if.shape).most(when)
+        return feasible_nodes_of(self._snapshot(when), self.what_if.shape).total_pods(when)
 
     def largest(self, of_jobs: bool, when: When) -> int:
         """Return the largest number of Jobs of the role, or of pods of each, with which all fits."""
@@ -99,7 +99,7 @@ class _RecreatedOwner:
         kept_pods = [pod for _, own in sorted(self.jobs.items())[:jobs] for pod in own[:pods]]
         unit = replace(
             self.what_if.unit,
-            pods=(*self.others, *kept_pods),
+            pods=(*self.other_pods, *kept_pods),
             jobs=self.what_if.unit.gang.jobs,
             group=None,
             quorum=None,

@@ -200,7 +200,7 @@ def largest_fit(what_if: WhatIf, when: When = When.CURRENT) -> int:
     """Return the largest number of waiting members of which it is proven that they fit."""
     low, high = 0, max(0, min(what_if.request.needed, what_if.request.size) - 1)
     separately = sum(
-        min(pod_set.count, feasible_nodes_of(what_if.snapshot, pod_set.shape).most(when))
+        min(pod_set.count, feasible_nodes_of(what_if.snapshot, pod_set.shape).total_pods(when))
         for pod_set in what_if.pod_sets
     )
     high = middle = min(high, separately)

@@ -57,7 +57,7 @@ class WhatIf:
     pod_sets: tuple[PodSet, ...] = ()
     freed: FreedAmounts | None = None
     """The least that must become free, once computed."""
-    _asked: Mapping[str, int] | None = None
+    _requests: Mapping[str, int] | None = None
     _feasible: FeasibleNodes | None = None
     _best: tuple[int, ...] | None = None
     _best_snapshot: NodeSnapshot | None = None
@@ -87,14 +87,14 @@ class WhatIf:
         """Return the resource that is the trouble; where none alone is, a device, else any."""
         if self.assessment.deciding:
             return self.assessment.deciding
-        return min(self.asked, key=lambda name: ("/" not in name, name))
+        return min(self.requests, key=lambda name: ("/" not in name, name))
 
     @property
-    def asked(self) -> Mapping[str, int]:
+    def requests(self) -> Mapping[str, int]:
         """Return the requests of the shape with the most members, in scheduler units."""
-        if self._asked is None:
-            self._asked = requested_amounts(self.shape)
-        return self._asked
+        if self._requests is None:
+            self._requests = requested_amounts(self.shape)
+        return self._requests
 
     @property
     def feasible(self) -> FeasibleNodes:
@@ -178,7 +178,7 @@ class WhatIf:
         `changed` are nodes by name, `target` another number than the request needs.
         """
         if request is None and self._adds_up:
-            return self.most(changed) >= (self.request.needed if target is None else target)
+            return self.max_members(changed) >= (self.request.needed if target is None else target)
         return self.fit(changed, request, target).answer is FitAnswer.YES
 
     @property
@@ -265,7 +265,7 @@ class WhatIf:
             is_about_values(pod_set.shape) for pod_set in self.pod_sets
         )
 
-    def most(self, changed: Mapping[str, NodeInfo] = _NO_CHANGE) -> int:
+    def max_members(self, changed: Mapping[str, NodeInfo] = _NO_CHANGE) -> int:
         """Return how many members of the one shape fit, in the best domain where it must be one."""
         gains = self._gains(changed)
         if not self.request.topology_keys:

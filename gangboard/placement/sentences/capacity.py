@@ -45,7 +45,7 @@ class Shortage:
     resource: str
     pod_count: PodCount
     needed: int
-    there: int
+    available: int
     nodes: int
     labels: str = ""
     """The labels of those nodes, where others do not have them."""
@@ -191,18 +191,18 @@ def _nodes_text(shapes: Sequence[ShapeFit]) -> str:
 
 
 def _insufficient_text(lack: Shortage, is_occupied: bool) -> str:
-    needed, available = needed_and_available(lack.resource, lack.needed, lack.there)
+    needed, available = needed_and_available(lack.resource, lack.needed, lack.available)
     nodes = usable_nodes_text(lack.nodes, lack.labels)
     text = f"{lack.pod_count.verb('need')} {needed}, and {free_text(lack.resource, available)} on {nodes}"
     # Less than one pod needs is enough for none, wherever it is.
-    is_enough_for_one = lack.there * lack.pod_count.number >= lack.needed
+    is_enough_for_one = lack.available * lack.pod_count.number >= lack.needed
     if is_occupied and is_enough_for_one and min(lack.pod_count.number, lack.nodes) > 1:
         return f"{text}, nowhere enough for one"
     return text
 
 
 def _pod_limit_text(lack: Shortage) -> str:
-    number = "no more pods" if not lack.there else f"{lack.there} more"
+    number = "no more pods" if not lack.available else f"{lack.available} more"
     verb = "takes" if lack.nodes == 1 else "take"
     nodes = usable_nodes_text(lack.nodes, lack.labels)
     return f"{lack.pod_count.verb('need')} a place, and {nodes} {verb} {number}"
@@ -215,9 +215,9 @@ def _too_large_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFi
     nodes = usable_nodes_text(lack.nodes, lack.labels)
     have = "has" if lack.nodes == 1 else "have"
     if lack.resource == PODS:
-        needed, available = "a place", f"{lack.there} places for pods"
+        needed, available = "a place", f"{lack.available} places for pods"
     else:
-        needed, available = needed_and_available(lack.resource, lack.needed, lack.there)
+        needed, available = needed_and_available(lack.resource, lack.needed, lack.available)
     text = f"{lack.pod_count.verb('need')} {needed}, but {nodes} {have} {available} even when empty"
     return f"{text}{fit_clause(unit, assessment, shapes, When.DRAINED)}"
 
@@ -247,7 +247,7 @@ def _fragmented_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeF
     pod_count = pod_count_of(assessment)
     if len(shapes) > 1:
         text = f"enough is free in total for {pod_count} on {_nodes_text(shapes)}"
-        return f"{text}, but in pieces: {pod_count.they} do not fit together"
+        return f"{text}, but in pieces: {pod_count.subject_pronoun} do not fit together"
     (shape_fit,) = shapes
     requested = requested_amounts(shape_fit.shape)
     resource = assessment.deciding or _scarcest(assessment, shape_fit)

@@ -102,10 +102,10 @@ def _topology_text(
         unit, shapes, When.DRAINED if is_blocked else When.CURRENT, request.topology_keys
     )
     if best is None:
-        return f"{text}, and none has room for all of {pod_count.them} {when}", ()
+        return f"{text}, and none has room for all of {pod_count.object_pronoun} {when}", ()
     values, room = best
     sentence = (
-        f"{text}, and the best ({names(values)}) has room for {room} of {pod_count.of} {when}"
+        f"{text}, and the best ({names(values)}) has room for {room} of {pod_count.total} {when}"
     )
     return sentence, _domain_evidence(request.topology_keys, values, "best")
 
@@ -247,12 +247,12 @@ def spread_text(
     total = sum(domain_limits(spread, domains))
     pod_count = pod_count_of(assessment)
     can = (
-        f"only {total} of {pod_count.of} {'fits' if total == 1 else 'fit'}"
+        f"only {total} of {pod_count.total} {'fits' if total == 1 else 'fit'}"
         if total
         else "none fits"
     )
     text = f"{pod_count} must be spread over {_constraint_text(spread)}, and {can} {_moment_text(when)}: "
-    if not any(domain.room for domain in domains):
+    if not any(domain.capacity for domain in domains):
         return f"{text}no node that has room for one has that label", ()
     if not spread.counts_itself:
         return f"{text}{_uncounted_text(spread, domains)}", ()
@@ -263,9 +263,9 @@ def spread_text(
             f"{len(domains)} of at least {spread.min_domains} values (minDomains) {are} there"
         )
         return f"{text}{domains_text}", (most,)
-    least = min(domains, key=lambda domain: (domain.there + domain.room, domain.value))
+    least = min(domains, key=lambda domain: (domain.counted + domain.capacity, domain.value))
     ref = node_ref(least.value) if spread.topology_key == HOSTNAME else None
-    has = f"has {least.there or 'none'} and room for {least.room or 'no'} more"
+    has = f"has {least.counted or 'none'} and room for {least.capacity or 'no'} more"
     evidence = Evidence(f"fewest by {spread.topology_key}", least.value, ref)
     return f"{text}{least.value} {has}", (evidence, most)
 
@@ -275,7 +275,7 @@ def _joint_spread_text(unit: Unit, assessment: Assessment, members: PodSet, when
     most, pod_count = max_pods_by_all(nodes_for(unit), members, when), pod_count_of(assessment)
     rules = listed([_constraint_text(spread) for spread in members.shape.spreads])
     can = (
-        f"at most {most} of {pod_count.of} {'fits' if most == 1 else 'fit'}"
+        f"at most {most} of {pod_count.total} {'fits' if most == 1 else 'fit'}"
         if most
         else "none fits"
     )

@@ -158,7 +158,9 @@ def _state_text(
         return f"{have} host port {ports} taken by a pod that stays"
     places = shared_scope_text(snapshot, [shape.shape])
     near = have if places == "a node" else f"{be} near"
-    return f"{near} a pod that stays and that must not share {places} with {pod_count.them}"
+    return (
+        f"{near} a pod that stays and that must not share {places} with {pod_count.object_pronoun}"
+    )
 
 
 def _names_text(excluded_nodes: Excluded) -> str:

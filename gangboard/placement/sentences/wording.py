@@ -61,7 +61,7 @@ class PodCount:
     """The pods that a sentence is about."""
 
     number: int
-    of: int
+    total: int
     """How many wait; more than `number` where a quorum of them is enough."""
     shape: str = ""
     """Name of their shape if the gang has several, or `2 Jobs` if they belong to several."""
@@ -69,21 +69,21 @@ class PodCount:
     def __str__(self) -> str:
         """Return `6 pods`, `at least 4 of 6 pods`, `2 pods of run-workers-0`."""
         whose = f" of {self.shape}" if self.shape else ""
-        if self.number == self.of:
-            return f"{count(self.of, 'pod')}{whose}"
-        return f"at least {self.number} of {count(self.of, 'pod')}{whose}"
+        if self.number == self.total:
+            return f"{count(self.total, 'pod')}{whose}"
+        return f"at least {self.number} of {count(self.total, 'pod')}{whose}"
 
     def verb(self, word: str) -> str:
         """Return the subject with its verb: `6 pods need`, `1 pod needs`."""
         return f"{self} {plural(self.number, word)}"
 
     @property
-    def them(self) -> str:
+    def object_pronoun(self) -> str:
         """Return `them` or `it`."""
         return "it" if self.number == 1 else "them"
 
     @property
-    def they(self) -> str:
+    def subject_pronoun(self) -> str:
         """Return `they` or `it`."""
         return "it" if self.number == 1 else "they"
 
@@ -146,7 +146,7 @@ def fit_text(unit: Unit, assessment: Assessment, shape_fit: ShapeFit, when: When
         or is_anti_affinity_unsupported(assessment.request)
     )
     only = "at most" if is_bound else "only"
-    return f"{only} {most} of {pod_count.of} {'fits' if most == 1 else 'fit'}"
+    return f"{only} {most} of {pod_count.total} {'fits' if most == 1 else 'fit'}"
 
 
 def max_pods_of(unit: Unit, shape_fit: ShapeFit, when: When) -> int:

@@ -81,7 +81,7 @@ _NOT_ADMITTED = {
 class Requeueing:
     """The next attempt of Kueue, and its attempts and preemptions so far."""
 
-    at: datetime | None = None
+    next_try_at: datetime | None = None
     tries: int = 0
     preemptions: int = 0
     no_node: bool = False
@@ -158,8 +158,8 @@ def _not_admitted_message(conditions: tuple[Condition, ...]) -> QueueMessage | N
 
 def _requeueing_message(evicted: Condition, requeueing: Requeueing) -> QueueMessage:
     next_try = "the next try comes after a pause"
-    if requeueing.at is not None:
-        next_try = f"the next try is at {requeueing.at:%Y-%m-%d %H:%M:%S} UTC"
+    if requeueing.next_try_at is not None:
+        next_try = f"the next try is at {requeueing.next_try_at:%Y-%m-%d %H:%M:%S} UTC"
     times = f" (the {_ordinal(requeueing.tries + 1)})" if requeueing.tries else ""
     asks = checks_text(evicted.message, "asks for another try", "ask for another try")
     cause = asks or _EVICTIONS[evicted.reason]
