@@ -154,5 +154,5 @@ class Deployment(Replicas):
         suffix = pod.labels.get(_HASH, "")
         if not suffix:
             return ""
-        name, _, end = made_by.name.rpartition("-")
-        return name if end == suffix else ""
+        name, _, last_part = made_by.name.rpartition("-")
+        return name if last_part == suffix else ""

@@ -91,9 +91,12 @@ class DisaggregatedSet(OwnerKind):
             replicas, size = or_one(spec.replicas), max(1, or_one(template.size))
             workers = template_spec(template.worker_template)
             leaders = template_spec(template.leader_template or template.worker_template)
-            worker, malformed = pod_requests(workers)
-            leader, also = pod_requests(leaders)
-            faults += [f"in {role.name} {fault}" for fault in dict.fromkeys((*malformed, *also))]
+            worker, malformed_worker = pod_requests(workers)
+            leader, malformed_leader = pod_requests(leaders)
+            faults += [
+                f"in {role.name} {fault}"
+                for fault in dict.fromkeys((*malformed_worker, *malformed_leader))
+            ]
             roles.append(Role(role.name, replicas, size, noun="role"))
             requests += [PodRequests(replicas, leader), PodRequests(replicas * (size - 1), worker)]
         owner = Owner(
@@ -106,11 +109,13 @@ class DisaggregatedSet(OwnerKind):
         return deliver(owner, tuple(faults))
 
     def complete(
-        self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
+        self, owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
         """Return it with the replicas of its LeaderWorkerSets; a role that is not made stays as it is."""
         sets = [
-            child for child in made if (child.meta.ref.group, child.meta.ref.kind) == _CHILD_KIND
+            child
+            for child in children
+            if (child.meta.ref.group, child.meta.ref.kind) == _CHILD_KIND
         ]
         if not sets:
             return owner

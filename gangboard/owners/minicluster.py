@@ -79,10 +79,10 @@ class MiniCluster(OwnerKind):
         )
 
     def complete(
-        self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
+        self, owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
         """Return it with the requests and the end of its Job."""
-        job = next((child for child in made if child.meta.ref.is_job), None)
+        job = next((child for child in children if child.meta.ref.is_job), None)
         return taken_from(owner, job, _FIELDS_FROM_JOB) if job is not None else owner
 
     def facts(self, owner: Owner) -> dict[str, str]:

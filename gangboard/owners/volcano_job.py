@@ -187,10 +187,10 @@ def _restart_due(unit: Unit, leaving: list[Pod]) -> datetime | None:
     """Return when a pod should be gone or made. Later than that, the restart is stuck."""
     if leaving:
         # Their `deletionTimestamp` is when their grace is over.
-        over = latest(pod.meta.deleting_since for pod in leaving)
-        return over + COUNT_GRACE if over is not None else None
-    begun = latest((_restarting_since(unit), newest_creation(unit.current)))
-    return begun + CREATION_GRACE if begun is not None else None
+        grace_ends = latest(pod.meta.deleting_since for pod in leaving)
+        return grace_ends + COUNT_GRACE if grace_ends is not None else None
+    since = latest((_restarting_since(unit), newest_creation(unit.current)))
+    return since + CREATION_GRACE if since is not None else None
 
 
 def _restarting_since(unit: Unit) -> datetime | None:

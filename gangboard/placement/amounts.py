@@ -53,29 +53,39 @@ _BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi")
 
 
 def format_amount(
-    resource: str, amount: int, *, exact: bool = False, up: bool = False, named: bool = False
+    resource: str,
+    amount: int,
+    *,
+    exact: bool = False,
+    round_up: bool = False,
+    with_resource_name: bool = False,
 ) -> str:
     """Return scheduler units as `4 GPUs`, `1.5 CPUs`, `500m CPU`, `32Gi of memory`, `2 rdma/ib`.
 
     `exact` and `up` are those of `bare`. With `named` GPUs are called by their resource: `4 nvidia.com/gpu`.
     """
-    text = format_quantity(resource, amount, exact=exact, up=up)
+    text = format_quantity(resource, amount, exact=exact, round_up=round_up)
     if resource == PODS:
         return count(amount, "pod")
     if resource == "cpu":
         return f"{text} CPU" if text == "1" or text.endswith("m") else f"{text} CPUs"
     if is_bytes(resource):
         return f"{text} of {resource}"
-    return f"{text} {resource if named else unit_word(resource, text)}"
+    return f"{text} {resource if with_resource_name else unit_word(resource, text)}"
 
 
-def format_amounts(amounts: Mapping[str, int], *, up: bool = False) -> list[str]:
+def format_amounts(amounts: Mapping[str, int], *, round_up: bool = False) -> list[str]:
     """Return several amounts by the name of their resource. With GPUs of two vendors it names the resources."""
-    named = sum(map(is_gpu, amounts)) > 1
-    return [format_amount(name, amounts[name], up=up, named=named) for name in sorted(amounts)]
+    with_resource_name = sum(map(is_gpu, amounts)) > 1
+    return [
+        format_amount(name, amounts[name], round_up=round_up, with_resource_name=with_resource_name)
+        for name in sorted(amounts)
+    ]
 
 
-def format_quantity(resource: str, amount: int, *, exact: bool = False, up: bool = False) -> str:
+def format_quantity(
+    resource: str, amount: int, *, exact: bool = False, round_up: bool = False
+) -> str:
     """Return the same without the name of the resource.
 
     Bytes are cut to a tenth of their unit, with `up` rounded up to one where they must be enough,
@@ -85,7 +95,7 @@ def format_quantity(resource: str, amount: int, *, exact: bool = False, up: bool
         if 0 < amount < 1000:
             return f"{amount}m"
         return decimal_text(base_units(resource, amount))
-    return _format_bytes(amount, exact, up) if is_bytes(resource) else str(amount)
+    return _format_bytes(amount, exact, round_up) if is_bytes(resource) else str(amount)
 
 
 def is_bytes(resource: str) -> bool:
@@ -93,7 +103,7 @@ def is_bytes(resource: str) -> bool:
     return resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
 
 
-def _format_bytes(amount: int, exact: bool, up: bool) -> str:
+def _format_bytes(amount: int, exact: bool, round_up: bool) -> str:
     """Write bytes in the largest binary unit without a remainder, or to a tenth."""
     unit, number = "", amount
     for larger in _BINARY:
@@ -108,5 +118,5 @@ def _format_bytes(amount: int, exact: bool, up: bool) -> str:
             break
         # From the bytes each time: what is rounded up twice is too much.
         size = 1024**power
-        tenths, unit = (amount * 10 + (size - 1 if up else 0)) // size, larger
+        tenths, unit = (amount * 10 + (size - 1 if round_up else 0)) // size, larger
     return f"{tenths // 10}.{tenths % 10}".removesuffix(".0") + unit

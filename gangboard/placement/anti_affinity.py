@@ -44,9 +44,11 @@ def one_per_domain_of(request: PlacementRequest) -> OnePerDomain | None:
 def is_anti_affinity_unsupported(request: PlacementRequest) -> bool:
     """Whether members keep each other away in a way that is not worked out."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
-    alike = any(pod_set.count > 1 and one_per_domain_keys(pod_set.shape) for pod_set in pod_sets)
+    excludes_itself = any(
+        pod_set.count > 1 and one_per_domain_keys(pod_set.shape) for pod_set in pod_sets
+    )
     pairs = combinations([pod_set.shape for pod_set in pod_sets], 2)
-    if not alike and not any(
+    if not excludes_itself and not any(
         _has_domain_anti_affinity(shape, other_shape) for shape, other_shape in pairs
     ):
         return False
@@ -74,15 +76,13 @@ def max_one_per_domain(snapshot: NodeSnapshot, shape: Shape, when: When) -> int 
     keys = one_per_domain_keys(shape)
     if len(keys) != 1:
         return None
-    return sum(
-        number for _, number in _one_node_per_value(_candidates(snapshot, shape, keys[0], when))
-    )
+    return sum(pods for _, pods in _one_node_per_value(_candidates(snapshot, shape, keys[0], when)))
 
 
 def values_with_free_capacity(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> int:
     """Return how many values of a label have a node that takes a pod of the shape."""
-    places = _candidates(snapshot, shape, key, when)
-    return len({value for value, _, _ in places if value is not None})
+    candidates = _candidates(snapshot, shape, key, when)
+    return len({value for value, _, _ in candidates if value is not None})
 
 
 Candidate = tuple[str | None, str, int]
@@ -99,27 +99,29 @@ def _candidates(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> I
 # The placement
 
 
-def _one_node_per_value(places: Iterable[Candidate]) -> list[tuple[str, int]]:
+def _one_node_per_value(candidates: Iterable[Candidate]) -> list[tuple[str, int]]:
     """Return the node of each value that takes the fewest, and all nodes without the label."""
     best: dict[str, tuple[int, str]] = {}
-    free: list[tuple[str, int]] = []
-    for value, name, number in places:
+    unlabelled: list[tuple[str, int]] = []
+    for value, name, pods in candidates:
         if value is None:
-            free.append((name, number))
+            unlabelled.append((name, pods))
         else:
-            best[value] = min(best.get(value, (number, name)), (number, name))
-    return [*((name, 1) for _, name in best.values()), *free]
+            best[value] = min(best.get(value, (pods, name)), (pods, name))
+    return [*((name, 1) for _, name in best.values()), *unlabelled]
 
 
-def place_one_per_domain(members: OnePerDomain, places: Iterable[Candidate], target: int) -> Fit:
+def place_one_per_domain(
+    members: OnePerDomain, candidates: Iterable[Candidate], target: int
+) -> Fit:
     """Return whether at least `target` of the pods fit in these places, and where."""
-    chosen = _one_node_per_value(places)
-    if sum(number for _, number in chosen) < target:
+    chosen = _one_node_per_value(candidates)
+    if sum(pods for _, pods in chosen) < target:
         return Fit(FitAnswer.NO)
     remaining = members.pod_set.count
     placement: dict[str, Mapping[str, int]] = {}
-    for name, number in sorted(chosen, key=lambda pair: (pair[1], pair[0])):
-        placed = min(number, remaining)
+    for name, pods in sorted(chosen, key=lambda pair: (pair[1], pair[0])):
+        placed = min(pods, remaining)
         remaining -= placed
         if placed:
             placement[name] = {members.pod_set.shape.name: placed}

@@ -57,13 +57,13 @@ class _Assessor:
         request = self.request
         now = self._fit(When.CURRENT)
         # Members that fit now also fit on drained nodes.
-        empty = now if now.answer is FitAnswer.YES else self._fit(When.DRAINED)
-        cause = self._cause(now, empty)
+        drained = now if now.answer is FitAnswer.YES else self._fit(When.DRAINED)
+        cause = self._cause(now, drained)
         return Assessment(
             request,
             cause.kind,
             now,
-            empty,
+            drained,
             totals(request.pod_sets, request.needed, self.snapshot, request.topology_keys),
             cause.deciding,
             cause.constraints,
@@ -74,7 +74,7 @@ class _Assessor:
         request = self.request
         return check_fit(request, self.snapshot, when, request.needed, steps=self.steps)
 
-    def _cause(self, now: Fit, empty: Fit) -> _Cause:
+    def _cause(self, now: Fit, drained: Fit) -> _Cause:
         """Return why the needed members do not fit, with the resource or constraint that decides."""
         if self.request.needed > self.request.size:
             return _Cause(PlacementCause.TOO_FEW_PODS)
@@ -82,10 +82,10 @@ class _Assessor:
             return _Cause(PlacementCause.FITS)
         if now.answer is FitAnswer.CANNOT_TELL:
             return _Cause(PlacementCause.CANNOT_TELL, why=now.why)
-        if empty.answer is FitAnswer.CANNOT_TELL and not empty.but_for:
-            return _Cause(PlacementCause.CANNOT_TELL, self._lacking(When.CURRENT), why=empty.why)
+        if drained.answer is FitAnswer.CANNOT_TELL and not drained.but_for:
+            return _Cause(PlacementCause.CANNOT_TELL, self._lacking(When.CURRENT), why=drained.why)
         # What is not worked out takes nodes away only: what lacks now lacks without it, too.
-        when = When.DRAINED if empty.answer is FitAnswer.NO else When.CURRENT
+        when = When.DRAINED if drained.answer is FitAnswer.NO else When.CURRENT
         if self._hosted() < self.request.needed:
             # Without the topology, nodes that lack its label may do.
             return self._constrained(when) or _Cause(PlacementCause.NO_ELIGIBLE_NODE)

@@ -48,7 +48,7 @@ class PackingTable:
     """For each shape the amounts of one pod by resource."""
     conflicts: frozenset[tuple[int, int]]
     """Pairs of shapes that cannot share a node."""
-    places: IntColumn
+    rows: IntColumn
     """Rows of the nodes in the snapshot."""
     max_pods: IntColumn
     """Shape by node: how many pods fit there alone, at most as many as there are."""
@@ -58,7 +58,7 @@ class PackingTable:
 
     def select_nodes(self, mask: BoolColumn) -> None:
         """Leave the other nodes out."""
-        self.places, self.max_pods = self.places[mask], self.max_pods[:, mask]
+        self.rows, self.max_pods = self.rows[mask], self.max_pods[:, mask]
         self.free = [column[mask] for column in self.free]
 
 
@@ -109,16 +109,18 @@ def _table(
         ]
     )
     useful = max_pods.any(axis=0)
-    places = np.flatnonzero(useful if mask is None else useful & mask)
-    room = []
+    rows = np.flatnonzero(useful if mask is None else useful & mask)
+    free_columns = []
     for index, resource in enumerate(resources):
-        most = sum(count * request[index] for count, request in zip(counts, requests, strict=True))
-        free = snapshot.resource(resource).free(when)[places]
-        if most > SAFE:
+        needed = sum(
+            count * request[index] for count, request in zip(counts, requests, strict=True)
+        )
+        free = snapshot.resource(resource).free(when)[rows]
+        if needed > SAFE:
             free = free.astype(object)
-        room.append(np.clip(free, 0, most))
+        free_columns.append(np.clip(free, 0, needed))
     pairs = conflicting_pairs([pod_set.shape for pod_set in pod_sets])
-    return PackingTable(counts, requests, pairs, places, max_pods[:, places], room)
+    return PackingTable(counts, requests, pairs, rows, max_pods[:, rows], free_columns)
 
 
 def _pack(table: PackingTable, target: int, budget: Budget) -> Placed | None:
@@ -177,36 +179,36 @@ def _place_greedily(table: PackingTable, target: int) -> Placed | None:
     placed: Placed = {}
     missing = sum(table.counts) - target
     for shape in sorted(range(len(table.counts)), key=lambda index: (supply[index], index)):
-        room = max_pods[shape].copy()
+        capacity = max_pods[shape].copy()
         for index, taken in placed.items():
-            room[index] = _remaining_pods(table, shape, index, taken)
-        line = room[order]
-        sums = np.cumsum(line)
+            capacity[index] = _remaining_pods(table, shape, index, taken)
+        ordered = capacity[order]
+        sums = np.cumsum(ordered)
         remaining = table.counts[shape]
         last = int(np.searchsorted(sums, remaining))
-        for index in order[: last + 1][line[: last + 1] > 0].tolist():
-            count = min(remaining, int(room[index]))
+        for index in order[: last + 1][ordered[: last + 1] > 0].tolist():
+            count = min(remaining, int(capacity[index]))
             placed.setdefault(index, [0] * len(table.counts))[shape] = count
             remaining -= count
         missing -= remaining
         if missing < 0:
             return None
-    return {int(table.places[index]): taken for index, taken in placed.items()}
+    return {int(table.rows[index]): taken for index, taken in placed.items()}
 
 
 def _remaining_pods(table: PackingTable, shape: int, index: int, taken: Sequence[int]) -> int:
     """Return how many pods of a shape go on a node beside the pods already placed there."""
     if any(shape in pair and taken[pair[0] + pair[1] - shape] for pair in table.conflicts):
         return 0
-    most = int(table.max_pods[shape, index])
+    remaining = int(table.max_pods[shape, index])
     for resource, amount in enumerate(table.requests[shape]):
-        if amount and most:
+        if amount and remaining:
             used = sum(
                 count * request[resource]
                 for count, request in zip(taken, table.requests, strict=True)
             )
-            most = min(most, max(0, int(table.free[resource][index]) - used) // amount)
-    return most
+            remaining = min(remaining, max(0, int(table.free[resource][index]) - used) // amount)
+    return remaining
 
 
 # Nodes where nobody is in the way of anybody
@@ -217,12 +219,12 @@ def _fill_easy_nodes(table: PackingTable) -> None:
 
     Placing fewer pods on an easy node never helps elsewhere. With fewer pods left, more nodes become easy.
     """
-    while len(table.places):
+    while len(table.rows):
         easy = _easy_nodes(table)
         if not easy.any():
             return
         for index, config in zip(
-            table.places[easy].tolist(), table.max_pods[:, easy].T.tolist(), strict=True
+            table.rows[easy].tolist(), table.max_pods[:, easy].T.tolist(), strict=True
         ):
             table.placed[index] = config
         gained = table.max_pods[:, easy].sum(axis=1).tolist()
@@ -234,7 +236,7 @@ def _fill_easy_nodes(table: PackingTable) -> None:
 
 def _easy_nodes(table: PackingTable) -> BoolColumn:
     """Return the nodes on which the max_pods of all shapes fit together."""
-    easy = np.ones(len(table.places), dtype=np.bool_)
+    easy = np.ones(len(table.rows), dtype=np.bool_)
     for resource, column in enumerate(table.free):
         used: IntColumn = np.zeros(len(column), dtype=column.dtype)
         for shape, request in enumerate(table.requests):
@@ -255,30 +257,30 @@ def _search_classes(table: PackingTable, budget: Budget) -> Iterator[SearchClass
     For every combination of all shapes but one, the most that fits of that one is worked out for
     all nodes at once.
     """
-    tops = table.max_pods.max(axis=1).tolist()
-    last = max(range(len(tops)), key=lambda index: (tops[index], -index))
-    other_shapes = [index for index in range(len(tops)) if index != last]
-    ways = prod(tops[index] + 1 for index in other_shapes)
-    budget.spend(ways * (_COMBINATION_COST + len(table.places) // _NODES_PER_STEP))
-    combinations = list(product(*(range(tops[index] + 1) for index in other_shapes)))
-    most = np.stack(
+    limits = table.max_pods.max(axis=1).tolist()
+    last = max(range(len(limits)), key=lambda index: (limits[index], -index))
+    other_shapes = [index for index in range(len(limits)) if index != last]
+    number = prod(limits[index] + 1 for index in other_shapes)
+    budget.spend(number * (_COMBINATION_COST + len(table.rows) // _NODES_PER_STEP))
+    combinations = list(product(*(range(limits[index] + 1) for index in other_shapes)))
+    max_last = np.stack(
         [_max_beside(table, last, other_shapes, combination) for combination in combinations],
         axis=1,
     )
-    alike: dict[bytes, list[int]] = {}
-    for index, row in enumerate(most):
-        alike.setdefault(row.tobytes(), []).append(index)
+    indexes_by_row: dict[bytes, list[int]] = {}
+    for index, row in enumerate(max_last):
+        indexes_by_row.setdefault(row.tobytes(), []).append(index)
     size = sum(table.counts)
-    for nodes in alike.values():
+    for nodes in indexes_by_row.values():
         configs = [
             _combination_vector(other_shapes, last, combination, count)
-            for combination, count in zip(combinations, most[nodes[0]].tolist(), strict=True)
+            for combination, count in zip(combinations, max_last[nodes[0]].tolist(), strict=True)
             if count >= 0
         ]
         max_pods = tuple(table.max_pods[:, nodes[0]].tolist())
         # Nodes of a class beyond the number of members are never needed.
         yield SearchClass(
-            max_pods, without_dominated(configs, budget), tuple(table.places[nodes[:size]].tolist())
+            max_pods, without_dominated(configs, budget), tuple(table.rows[nodes[:size]].tolist())
         )
 
 
@@ -298,12 +300,12 @@ def _max_beside(
     """Return how many pods of the last shape fit beside so many of the others; -1: not even these."""
     counts = dict(zip(other_shapes, combination, strict=True))
     placed = [index for index, count in counts.items() if count]
-    possible = np.ones(len(table.places), dtype=np.bool_)
+    possible = np.ones(len(table.rows), dtype=np.bool_)
     for index in placed:
         possible &= table.max_pods[index] >= counts[index]
     if any(a in placed and b in placed for a, b in table.conflicts):
         possible[:] = False
-    most = table.max_pods[last].copy()
+    result = table.max_pods[last].copy()
     for resource, column in enumerate(table.free):
         remaining = column - sum(
             counts[index] * table.requests[index][resource] for index in placed
@@ -311,7 +313,7 @@ def _max_beside(
         possible &= remaining >= 0
         if table.requests[last][resource]:
             fit = np.maximum(remaining, 0) // table.requests[last][resource]
-            most = np.minimum(most, fit).astype(np.int64)
+            result = np.minimum(result, fit).astype(np.int64)
     if any(last in pair and pair[0] + pair[1] - last in placed for pair in table.conflicts):
-        most[:] = 0
-    return np.where(possible, most, -1)
+        result[:] = 0
+    return np.where(possible, result, -1)

@@ -70,13 +70,16 @@ class FeasibleNodes:
         """Return the eligible nodes, and the others by the first filter that excludes each."""
         if keys not in self._eligibilities:
             exclusions = self._first_exclusions(keys)
-            excluded = {why: self._excluded(exclusion) for why, exclusion in exclusions.items()}
+            excluded = {
+                node_filter: self._excluded(exclusion)
+                for node_filter, exclusion in exclusions.items()
+            }
             self._eligibilities[keys] = Eligibility(self._names(self.eligible(keys)), excluded)
         return self._eligibilities[keys]
 
-    def excluded_by(self, why: Filter, keys: tuple[str, ...] = ()) -> BoolColumn:
+    def excluded_by(self, node_filter: Filter, keys: tuple[str, ...] = ()) -> BoolColumn:
         """Return the nodes that a filter is the first to exclude."""
-        exclusion = self._first_exclusions(keys).get(why)
+        exclusion = self._first_exclusions(keys).get(node_filter)
         return (
             np.zeros(len(self._snapshot), dtype=np.bool_) if exclusion is None else exclusion.mask
         )
@@ -86,32 +89,38 @@ class FeasibleNodes:
         if keys not in self._exclusions:
             remaining = np.ones(len(self._snapshot), dtype=np.bool_)
             exclusions: dict[Filter, _Exclusion] = {}
-            for why, detail, mask in self._node_filters.filters(keys):
-                first = remaining & mask
-                if not first.any():
+            for node_filter, detail, mask in self._node_filters.filters(keys):
+                newly_excluded = remaining & mask
+                if not newly_excluded.any():
                     continue
-                remaining = remaining & ~first
-                exclusion = exclusions.setdefault(why, _Exclusion(np.zeros_like(first), Counter()))
-                exclusion.mask |= first
+                remaining = remaining & ~newly_excluded
+                exclusion = exclusions.setdefault(
+                    node_filter, _Exclusion(np.zeros_like(newly_excluded), Counter())
+                )
+                exclusion.mask |= newly_excluded
                 if detail:
-                    exclusion.details[detail] += int(np.count_nonzero(first))
-            self._exclusions[keys] = {why: exclusions[why] for why in Filter if why in exclusions}
+                    exclusion.details[detail] += int(np.count_nonzero(newly_excluded))
+            self._exclusions[keys] = {
+                node_filter: exclusions[node_filter]
+                for node_filter in Filter
+                if node_filter in exclusions
+            }
         return self._exclusions[keys]
 
     def _names(self, mask: BoolColumn) -> tuple[str, ...]:
         """Return the names of nodes; shapes with the same nodes share them."""
-        place = ("names", mask.tobytes())
+        cache_key = ("names", mask.tobytes())
         cache = self._snapshot.cache
-        if place not in cache:
-            cache[place] = tuple(compress(self._snapshot.names, mask.tolist()))
-        names: tuple[str, ...] = cache[place]
+        if cache_key not in cache:
+            cache[cache_key] = tuple(compress(self._snapshot.names, mask.tolist()))
+        names: tuple[str, ...] = cache[cache_key]
         return names
 
     def _excluded(self, exclusion: _Exclusion) -> Excluded:
-        places = np.flatnonzero(exclusion.mask)
-        examples = tuple(self._snapshot.names[row] for row in places[:EXAMPLES].tolist())
+        rows = np.flatnonzero(exclusion.mask)
+        examples = tuple(self._snapshot.names[row] for row in rows[:EXAMPLES].tolist())
         details = sorted(exclusion.details.items(), key=lambda pair: (-pair[1], pair[0]))
-        return Excluded(len(places), examples, tuple(details))
+        return Excluded(len(rows), examples, tuple(details))
 
     # How many
 
@@ -156,8 +165,8 @@ class FeasibleNodes:
         """
         if when not in self._orders:
             max_pods = np.minimum(self.max_pods(when), UNLIMITED).astype(np.int64)
-            places = np.flatnonzero(max_pods)
-            order = places[np.argsort(max_pods[places], kind="stable")]
+            rows = np.flatnonzero(max_pods)
+            order = rows[np.argsort(max_pods[rows], kind="stable")]
             self._orders[when] = order, max_pods[order], np.cumsum(max_pods[order])
         return self._orders[when]
 
@@ -186,14 +195,14 @@ class FeasibleNodes:
             (Constraint.ANTI_AFFINITY, self._node_filters.anti_affinity_taken(When.CURRENT)),
         ]
         for resource in sorted(self._requests):
-            short = self._snapshot.resource(resource).now < self._requests[resource]
-            limits.append((resource, short))
-        for limit, hit in limits:
-            stopped = np.flatnonzero(remaining & hit)
+            is_short = self._snapshot.resource(resource).now < self._requests[resource]
+            limits.append((resource, is_short))
+        for limit, is_stopped in limits:
+            stopped = np.flatnonzero(remaining & is_stopped)
             if len(stopped):
                 names = tuple(self._snapshot.names[row] for row in stopped[:EXAMPLES].tolist())
                 saturated.append((str(limit), len(stopped), names))
-                remaining = remaining & ~hit
+                remaining = remaining & ~is_stopped
         return tuple(sorted(saturated, key=lambda limit: (-limit[1], limit[0])))
 
 

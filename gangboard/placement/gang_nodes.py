@@ -35,9 +35,11 @@ def nodes_for(unit: Unit) -> NodeSnapshot:
     for name, pods in nominated.items():
         row = snapshot.row(name)
         if row is not None:
-            beside = {port for pod in members if pod.node == name for port in pod.needs.host_ports}
+            member_ports = {
+                port for pod in members if pod.node == name for port in pod.needs.host_ports
+            }
             remaining = subtract_requested(
-                snapshot[row].now, requested_by_pods(pods, matched), kept_ports=beside
+                snapshot[row].now, requested_by_pods(pods, matched), kept_ports=member_ports
             )
             changed[name] = replace(snapshot[row], now=remaining)
     return snapshot.changed(changed)
@@ -94,14 +96,14 @@ def requested_by_pods(pods: Collection[Pod], matched: TermMatcher) -> Requested:
     )
 
 
-def add_requested(load: Requested, other: Requested) -> Requested:
+def add_requested(first: Requested, second: Requested) -> Requested:
     """Return the sum of two loads."""
     return Requested(
-        _sums(load.amounts, other.amounts),
-        load.pods + other.pods,
-        load.host_ports | other.host_ports,
-        _sums(load.anti_affinity, other.anti_affinity),
-        _sums(load.matched_terms, other.matched_terms),
+        _sums(first.amounts, second.amounts),
+        first.pods + second.pods,
+        first.host_ports | second.host_ports,
+        _sums(first.anti_affinity, second.anti_affinity),
+        _sums(first.matched_terms, second.matched_terms),
     )
 
 
@@ -110,24 +112,27 @@ def _sums(first: Mapping[Key, int], second: Mapping[Key, int]) -> dict[Key, int]
 
 
 def subtract_requested(
-    load: Requested, gone: Requested, kept_ports: Collection[HostPort] = ()
+    load: Requested, removed: Requested, kept_ports: Collection[HostPort] = ()
 ) -> Requested:
     """Return a load without another one. Pods that stay also hold `kept_ports`."""
     return Requested(
-        {name: max(0, amount - gone.amounts.get(name, 0)) for name, amount in load.amounts.items()},
-        max(0, load.pods - gone.pods),
-        load.host_ports - gone.host_ports.difference(kept_ports),
-        _subtract_terms(load.anti_affinity, gone.anti_affinity),
-        _subtract_terms(load.matched_terms, gone.matched_terms),
+        {
+            name: max(0, amount - removed.amounts.get(name, 0))
+            for name, amount in load.amounts.items()
+        },
+        max(0, load.pods - removed.pods),
+        load.host_ports - removed.host_ports.difference(kept_ports),
+        _subtract_terms(load.anti_affinity, removed.anti_affinity),
+        _subtract_terms(load.matched_terms, removed.matched_terms),
     )
 
 
-def _subtract_terms(terms: PodTerms, gone: PodTerms) -> dict[PodTerm, int]:
+def _subtract_terms(terms: PodTerms, removed: PodTerms) -> dict[PodTerm, int]:
     """Return the terms that are left. `gone` may have terms that the load does not know."""
-    remaining = {term: number - gone.get(term, 0) for term, number in terms.items()}
+    remaining = {term: number - removed.get(term, 0) for term, number in terms.items()}
     return {term: number for term, number in remaining.items() if number > 0}
 
 
-def without_requested(node: NodeInfo, gone: Requested) -> NodeInfo:
+def without_requested(node: NodeInfo, removed: Requested) -> NodeInfo:
     """Return a node without a load. Ports that pods which stay also hold are kept."""
-    return replace(node, now=subtract_requested(node.now, gone, node.pinned.host_ports))
+    return replace(node, now=subtract_requested(node.now, removed, node.pinned.host_ports))

@@ -66,8 +66,8 @@ def max_pods_by_all(snapshot: NodeSnapshot, pod_set: PodSet, when: When) -> int:
 
 def capped_pods(max_pods: IntColumn, count: int) -> IntColumn:
     """Return how many of so many pods each node takes."""
-    room: IntColumn = np.minimum(max_pods, count).astype(np.int64)
-    return room
+    capped: IntColumn = np.minimum(max_pods, count).astype(np.int64)
+    return capped
 
 
 # What may come
@@ -90,14 +90,14 @@ class SpreadLimit:
             self.low = int(self.counted.min())
             self.can_rise = self.spread.counts_itself
 
-    def most(self, domains: IntColumn, room: IntColumn) -> IntColumn:
+    def most(self, domains: IntColumn, max_pods: IntColumn) -> IntColumn:
         """Return how many of the pods that there is room for may come to these domains."""
         remaining = self.low + self.spread.max_skew - self.counted[domains]
         allowed: IntColumn
         if self.spread.counts_itself:
-            allowed = np.minimum(room, np.maximum(0, remaining))
+            allowed = np.minimum(max_pods, np.maximum(0, remaining))
         else:
-            allowed = np.where(remaining >= 0, room, 0)
+            allowed = np.where(remaining >= 0, max_pods, 0)
         return allowed
 
 
@@ -106,7 +106,7 @@ class _DomainPairs:
     """The room of nodes by their domains of two constraints."""
 
     own: IntColumn
-    other: IntColumn
+    neighbour: IntColumn
     max_pods: IntColumn
     inside: BoolColumn
     """Whether the domain of the first lies within that of the second."""
@@ -127,20 +127,20 @@ class SpreadState:
         """Work out which domains share nodes."""
         numbers = range(len(self.rules))
         self.pairs = {
-            (index, other): self._pairs(index, other)
-            for index in numbers
-            for other in numbers
-            if index != other
+            (first, second): self._pairs(first, second)
+            for first in numbers
+            for second in numbers
+            if first != second
         }
 
-    def _pairs(self, index: int, other: int) -> _DomainPairs:
-        width = max(1, len(self.rules[other].counted))
+    def _pairs(self, first: int, second: int) -> _DomainPairs:
+        width = max(1, len(self.rules[second].counted))
         pairs, pair_of_node = np.unique(
-            self.domains[index] * width + self.domains[other], return_inverse=True
+            self.domains[first] * width + self.domains[second], return_inverse=True
         )
-        mine = pairs // width
-        room = _sum_by_domain(pair_of_node, self.max_pods, len(pairs))
-        return _DomainPairs(mine, pairs % width, room, np.bincount(mine)[mine] == 1)
+        own = pairs // width
+        max_pods = _sum_by_domain(pair_of_node, self.max_pods, len(pairs))
+        return _DomainPairs(own, pairs % width, max_pods, np.bincount(own)[own] == 1)
 
     def most(self) -> int:
         """Return how many pods may come in all, with the fewest as they are now."""
@@ -165,22 +165,26 @@ class SpreadState:
         """Return how many pods the other constraints let come to each domain of one."""
         size = len(self.rules[index].counted)
         best = _sum_by_domain(self.domains[index], self.max_pods, size)
-        for other, rule in enumerate(self.rules):
-            if other != index:
-                pairs = self.pairs[index, other]
-                allowed = _sum_by_domain(pairs.own, rule.most(pairs.other, pairs.max_pods), size)
+        for second, rule in enumerate(self.rules):
+            if second != index:
+                pairs = self.pairs[index, second]
+                allowed = _sum_by_domain(
+                    pairs.own, rule.most(pairs.neighbour, pairs.max_pods), size
+                )
                 best = np.minimum(best, allowed)
         return best
 
     def _lets(self, index: int, low: int) -> bool:
         """Whether the others let all domains of one come to so many, as far as these lie within theirs."""
         counts = self.rules[index].counted
-        for other, rule in enumerate(self.rules):
-            if other == index:
+        for second, rule in enumerate(self.rules):
+            if second == index:
                 continue
-            pairs = self.pairs[index, other]
-            mine, theirs = pairs.own[pairs.inside], pairs.other[pairs.inside]
-            lacking = _sum_by_domain(theirs, np.maximum(0, low - counts[mine]), len(rule.counted))
+            pairs = self.pairs[index, second]
+            own_domains, other_domains = pairs.own[pairs.inside], pairs.neighbour[pairs.inside]
+            lacking = _sum_by_domain(
+                other_domains, np.maximum(0, low - counts[own_domains]), len(rule.counted)
+            )
             if bool((rule.most(np.arange(len(rule.counted)), lacking) < lacking).any()):
                 return False
         return True
@@ -193,10 +197,10 @@ def _sum_by_domain(places: IntColumn, amounts: IntColumn, size: int) -> IntColum
     return sums
 
 
-def max_placed(scene: SpreadState, count: int) -> int:
+def max_placed(state: SpreadState, count: int) -> int:
     """Return how many of so many pods the constraints let in at most."""
-    rising = [index for index, rule in enumerate(scene.rules) if rule.can_rise]
+    rising = [index for index, rule in enumerate(state.rules) if rule.can_rise]
     # Each round is one pod more in each domain of some constraint at least, so there are few.
-    while scene.most() < count and any(scene.rises(index) for index in rising):
+    while state.most() < count and any(state.rises(index) for index in rising):
         pass
-    return min(count, scene.most())
+    return min(count, state.most())

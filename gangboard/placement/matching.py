@@ -146,13 +146,13 @@ def _is_every(port: HostPort) -> bool:
     return port.address in ("", "0.0.0.0")  # noqa: S104 - a word of the API, nothing is bound
 
 
-def has_host_anti_affinity(shape: Shape, other: Shape | Requested) -> bool:
+def has_host_anti_affinity(shape: Shape, neighbour: Shape | Requested) -> bool:
     """Whether pods of a shape must not share a host with other pods. With itself, a node takes one pod.
 
     A term of anti-affinity works both ways, whatever the terms of the other pod
     (plugins/interpodaffinity, 1.35 to 1.37). See `anti_affinity` for terms by other node labels.
     """
-    return any(term.is_by_host for term in clashing(shape, other))
+    return any(term.is_by_host for term in clashing(shape, neighbour))
 
 
 def is_about_hosts(shape: Shape) -> bool:
@@ -181,9 +181,9 @@ def one_per_domain_keys(shape: Shape) -> tuple[str, ...]:
     return tuple(sorted({term.topology_key for term in own_terms if not term.is_by_host}))
 
 
-def clashing(shape: Shape, other: Shape | Requested | Terms) -> Iterator[PodTerm]:
+def clashing(shape: Shape, neighbour: Shape | Requested | Terms) -> Iterator[PodTerm]:
     """Yield the terms of either that are about the other, as the other has them."""
     if shape.anti_affinity:
-        yield from (term for term in other.matched_terms if term in shape.anti_affinity)
+        yield from (term for term in neighbour.matched_terms if term in shape.anti_affinity)
     if shape.matched_terms:
-        yield from (term for term in other.anti_affinity if term in shape.matched_terms)
+        yield from (term for term in neighbour.anti_affinity if term in shape.matched_terms)

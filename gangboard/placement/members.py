@@ -30,12 +30,12 @@ def waiting_members(unit: Unit) -> tuple[Pod, ...]:
     Pods of other gangs in the same group are among them: the scheduler places all of a group
     together. A nominated node is not a place yet.
     """
-    others = (
+    foreign_pods = (
         pod
         for pod in unit.foreign_pods
         if pod.is_live and not pod.is_terminating and not pod.is_placed
     )
-    return tuple([pod for pod in (*unit.unplaced, *others) if not pod.gates])
+    return tuple([pod for pod in (*unit.unplaced, *foreign_pods) if not pod.gates])
 
 
 def placement_request_of(unit: Unit) -> PlacementRequest:
@@ -47,9 +47,9 @@ def placement_request_of(unit: Unit) -> PlacementRequest:
     """
     pods = waiting_members(unit)
     keys = unit.group.topology_keys if unit.group is not None else ()
-    domain, unclear = _domain(unit, keys)
-    also = (*unclear, *_sibling_groups(unit))
-    pod_sets = _pod_sets(unit, pods, also, is_free=not keys)
+    domain, unclear_domain = _domain(unit, keys)
+    unsupported = (*unclear_domain, *_sibling_groups(unit))
+    pod_sets = _pod_sets(unit, pods, unsupported, is_free=not keys)
     return PlacementRequest(pod_sets, _quorum(unit), keys, domain, _jobs_text(unit, pods))
 
 
@@ -116,7 +116,7 @@ _MAX_ROLES = 3
 
 
 def _pod_sets(
-    unit: Unit, pods: Sequence[Pod], also: tuple[str, ...], *, is_free: bool
+    unit: Unit, pods: Sequence[Pod], group_unsupported: tuple[str, ...], *, is_free: bool
 ) -> tuple[PodSet, ...]:
     """Return the pods grouped by their requests and constraints, in the order of unique names.
 
@@ -142,7 +142,11 @@ def _pod_sets(
         number = 2
         while name in pod_sets:
             name, number = f"{plain} ({number})", number + 1
-        unsupported = (*needs.unsupported, *map(unreadable_request_text, unread), *also)
+        unsupported = (
+            *needs.unsupported,
+            *map(unreadable_request_text, unread),
+            *group_unsupported,
+        )
         is_open = any(_counts_nominated_pods(unit, spread, pods) for spread in spreads)
         if len(kinds) > 1 or not is_free or is_open:
             spreads = ()
@@ -161,15 +165,15 @@ def _may_place_affinity_pods(unit: Unit, pod_affinity: PodTerm) -> bool:
 
     If such pods have nodes already, members with the same affinity follow them.
     """
-    coming = [
+    unplaced = [
         pod
         for pod in (*unit.gang.pods, *unit.foreign_pods)
         if pod.is_live
         and not pod.is_placed
         and matches_pod(pod_affinity, pod.meta.ref.namespace, pod.labels)
     ]
-    if not coming or any(pod.needs.pod_affinity != pod_affinity for pod in coming):
-        return bool(coming)
+    if not unplaced or any(pod.needs.pod_affinity != pod_affinity for pod in unplaced):
+        return bool(unplaced)
     snapshot = snapshot_of(unit.gang.cluster.room)
     return not any(
         pod_affinity in load.matched_terms and pod_affinity.topology_key in snapshot[row].labels

@@ -81,14 +81,16 @@ class NodeTotals:
 class LabelColumn:
     """One text on every node, as places in a list of all that occur."""
 
-    places: Mapping[str | None, int]
+    codes_by_value: Mapping[str | None, int]
     """Text → its place; None stands for nodes that do not have the label."""
     codes: npt.NDArray[np.int64]
 
     def among(self, values: Iterable[str | None]) -> BoolColumn:
         """Return the nodes that have one of these."""
-        table = np.zeros(len(self.places), dtype=np.bool_)
-        table[[self.places[value] for value in values if value in self.places]] = True
+        table = np.zeros(len(self.codes_by_value), dtype=np.bool_)
+        table[[self.codes_by_value[value] for value in values if value in self.codes_by_value]] = (
+            True
+        )
         return table[self.codes]
 
 
@@ -160,9 +162,9 @@ def patched(base: ResourceColumn, rows: Sequence[int], changed: ResourceColumn) 
 
 def label_column(values: Sequence[str | None]) -> LabelColumn:
     """Return the column of one label, None for nodes without it."""
-    places: dict[str | None, int] = {}
-    codes = [places.setdefault(value, len(places)) for value in values]
-    return LabelColumn(places, np.array(codes, dtype=np.int64))
+    codes_by_value: dict[str | None, int] = {}
+    codes = [codes_by_value.setdefault(value, len(codes_by_value)) for value in values]
+    return LabelColumn(codes_by_value, np.array(codes, dtype=np.int64))
 
 
 def taints_of(node: NodeInfo) -> tuple[tuple[Taint, ...], bool]:
@@ -172,12 +174,12 @@ def taints_of(node: NodeInfo) -> tuple[tuple[Taint, ...], bool]:
 
 def taint_groups(nodes: Sequence[NodeInfo]) -> TaintGroups:
     """Return the nodes by their taints and cordons."""
-    places: dict[tuple[tuple[Taint, ...], bool], int] = {}
-    firsts: list[NodeInfo] = []
+    codes_by_taints: dict[tuple[tuple[Taint, ...], bool], int] = {}
+    representatives: list[NodeInfo] = []
     codes: list[int] = []
     for node in nodes:
-        index = places.setdefault(taints_of(node), len(firsts))
-        if index == len(firsts):
-            firsts.append(node)
+        index = codes_by_taints.setdefault(taints_of(node), len(representatives))
+        if index == len(representatives):
+            representatives.append(node)
         codes.append(index)
-    return TaintGroups(tuple(firsts), np.array(codes, dtype=np.int64))
+    return TaintGroups(tuple(representatives), np.array(codes, dtype=np.int64))

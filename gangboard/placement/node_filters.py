@@ -127,29 +127,29 @@ class NodeFilters:
     def _matching(self, entry: Requirement, *, field: bool = False) -> BoolColumn:
         if field and entry.key != NAME_FIELD:
             return self._all() if matches_label(entry, None) else self._none()
-        place = ("matching", entry, field)
+        cache_key = ("matching", entry, field)
         cache = self._snapshot.cache
-        if place not in cache:
+        if cache_key not in cache:
             texts = self._snapshot.labels(NAME if field else entry.key)
             if entry.operator == "In":  # told apart since names of nodes are many
-                cache[place] = texts.among(entry.values)
+                cache[cache_key] = texts.among(entry.values)
             elif entry.operator == "NotIn":
-                cache[place] = ~texts.among(entry.values)
+                cache[cache_key] = ~texts.among(entry.values)
             else:
-                cache[place] = texts.among(
-                    text for text in texts.places if matches_label(entry, text)
+                cache[cache_key] = texts.among(
+                    text for text in texts.codes_by_value if matches_label(entry, text)
                 )
-        mask: BoolColumn = cache[place]
+        mask: BoolColumn = cache[cache_key]
         return mask
 
     def _taints(self) -> tuple[IntColumn, list[list[Taint]]]:
         """Return the kind of each node, and for each kind the taints that keep the pod away."""
-        place = ("taints", self._shape.tolerations)
+        cache_key = ("taints", self._shape.tolerations)
         cache = self._snapshot.cache
-        if place not in cache:
+        if cache_key not in cache:
             kinds = self._snapshot.taint_groups()
-            cache[place] = kinds.codes, [untolerated(node, self._shape) for node in kinds.nodes]
-        groups: tuple[IntColumn, list[list[Taint]]] = cache[place]
+            cache[cache_key] = kinds.codes, [untolerated(node, self._shape) for node in kinds.nodes]
+        groups: tuple[IntColumn, list[list[Taint]]] = cache[cache_key]
         return groups
 
     def _tolerated(self) -> BoolColumn:
@@ -189,9 +189,9 @@ class NodeFilters:
     def _silent(self) -> BoolColumn:
         return self._mask_of(self._snapshot.sparse().silent)
 
-    def _mask_of(self, places: Iterable[int]) -> BoolColumn:
+    def _mask_of(self, rows: Iterable[int]) -> BoolColumn:
         mask = self._none()
-        mask[list(places)] = True
+        mask[list(rows)] = True
         return mask
 
     def _port_clashes(self, taken: Mapping[int, frozenset[HostPort]]) -> BoolColumn:
@@ -229,24 +229,31 @@ class NodeFilters:
             yield Filter.TOO_SMALL, resource, ~(enough | silent | self._unread(resource))
         yield Filter.UNSAID, "", silent
         codes, taints = self._taints()
-        for why in (Filter.CORDON, Filter.NOT_READY, Filter.TAINT):
-            yield from self._tainted(why, codes, taints)
+        for node_filter in (Filter.CORDON, Filter.NOT_READY, Filter.TAINT):
+            yield from self._tainted(node_filter, codes, taints)
         yield Filter.HOST_PORT, "", self.ports_taken(When.DRAINED)
         yield Filter.ANTI_AFFINITY, "", self.anti_affinity_taken(When.DRAINED)
         for resource in sorted(self._requests):
             yield Filter.UNREADABLE, resource, self._unread(resource)
 
     def _tainted(
-        self, why: Filter, codes: IntColumn, taints: Sequence[Sequence[Taint]]
+        self, node_filter: Filter, codes: IntColumn, taints: Sequence[Sequence[Taint]]
     ) -> Iterator[tuple[Filter, str, BoolColumn]]:
         """Yield the nodes by the first taint of a sort that they have."""
-        firsts = [
-            next((_detail(why, taint) for taint in group if _filter_of(taint) is why), None)
+        first_details = [
+            next(
+                (
+                    _detail(node_filter, taint)
+                    for taint in group
+                    if _filter_of(taint) is node_filter
+                ),
+                None,
+            )
             for group in taints
         ]
-        for detail in sorted({detail for detail in firsts if detail is not None}):
-            hit = np.array([first == detail for first in firsts], dtype=np.bool_)
-            yield why, detail, hit[codes]
+        for detail in sorted({detail for detail in first_details if detail is not None}):
+            has_detail = np.array([first == detail for first in first_details], dtype=np.bool_)
+            yield node_filter, detail, has_detail[codes]
 
     # What is taken
 
@@ -281,11 +288,11 @@ class NodeFilters:
 
 def has_label(snapshot: NodeSnapshot, key: str) -> BoolColumn:
     """Return the nodes that have a label."""
-    place = ("label", key)
-    if place not in snapshot.cache:
+    cache_key = ("label", key)
+    if cache_key not in snapshot.cache:
         texts = snapshot.labels(key)
-        snapshot.cache[place] = ~texts.among((None,))
-    mask: BoolColumn = snapshot.cache[place]
+        snapshot.cache[cache_key] = ~texts.among((None,))
+    mask: BoolColumn = snapshot.cache[cache_key]
     return mask
 
 
@@ -295,5 +302,5 @@ def _filter_of(taint: Taint) -> Filter:
     return Filter.NOT_READY if taint.key in NOT_READY else Filter.TAINT
 
 
-def _detail(why: Filter, taint: Taint) -> str:
-    return "" if why is Filter.CORDON else str(taint)
+def _detail(node_filter: Filter, taint: Taint) -> str:
+    return "" if node_filter is Filter.CORDON else str(taint)

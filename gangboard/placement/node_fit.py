@@ -89,13 +89,16 @@ class NodeFitCheck:
             return NodeFit(unclear=tuple(unclear))
         node, requested = self.node, requested_amounts(shape)
         filters = NodeFilters(snapshot_of(self._capacity), shape).filters(())
-        reasons = [(why, detail) for why, detail, mask in filters if mask[0]]
+        reasons = [(node_filter, detail) for node_filter, detail, mask in filters if mask[0]]
         lasting = [reason for reason in reasons if reason[0] is not Filter.CORDON]
         if lasting:
-            why, detail = lasting[0]
+            node_filter, detail = lasting[0]
             amount = free_amount(node, detail, When.DRAINED) if detail in requested else 0
             return NodeFit(
-                filter=why, detail=detail, requested=requested.get(detail, 0), available=amount
+                filter=node_filter,
+                detail=detail,
+                requested=requested.get(detail, 0),
+                available=amount,
             )
         pods, _, _, saturated = feasible_nodes_of(self._uncordoned, shape).summary()
         if not pods:

@@ -187,11 +187,11 @@ def terms_by_domain(
     }
 
 
-def snapshot_of(room: ClusterCapacity) -> NodeSnapshot:
+def snapshot_of(capacity: ClusterCapacity) -> NodeSnapshot:
     """Return the nodes of a room as a snapshot, made once for each room."""
-    if _KEY not in room.cache:
-        room.cache[_KEY] = NodeSnapshot(room.nodes)
-    snapshot = room.cache[_KEY]
+    if _KEY not in capacity.cache:
+        capacity.cache[_KEY] = NodeSnapshot(capacity.nodes)
+    snapshot = capacity.cache[_KEY]
     assert isinstance(snapshot, NodeSnapshot)  # noqa: S101 - the key is ours
     return snapshot
 

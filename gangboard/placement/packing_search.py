@@ -121,7 +121,8 @@ def search_nodes(
 def _reach(counts: Vector, vector: Vector, spare: list[int]) -> int:
     """Return at most how many pods are placed in the end, from here."""
     return sum(
-        min(count, placed + more) for count, placed, more in zip(counts, vector, spare, strict=True)
+        min(count, placed + extra)
+        for count, placed, extra in zip(counts, vector, spare, strict=True)
     )
 
 
@@ -134,8 +135,8 @@ def _step(
     for vector, link in before.items():
         for config in configs:
             total = tuple(
-                min(count, placed + more)
-                for count, placed, more in zip(counts, vector, config, strict=True)
+                min(count, placed + extra)
+                for count, placed, extra in zip(counts, vector, config, strict=True)
             )
             if total not in after:
                 gained = tuple(new - old for new, old in zip(total, vector, strict=True))
@@ -245,9 +246,9 @@ def _reach_of_equal_nodes(
     start = 0
     for power in range(len(powers)):
         if len(nodes) >> power & 1:
-            part = _reach_tree(powers, power, nodes[start : start + 2**power])
+            subtree = _reach_tree(powers, power, nodes[start : start + 2**power])
             start += 2**power
-            reach = part if reach is None else _join(reach, part, top, budget)
+            reach = subtree if reach is None else _join(reach, subtree, top, budget)
     assert reach is not None  # noqa: S101 - a class has a node
     return reach
 
@@ -256,11 +257,11 @@ def _reach_tree(powers: Sequence[IntColumn], power: int, nodes: Sequence[int]) -
     if power == 0:
         return _Reach(powers[0], nodes)
     half = len(nodes) // 2
-    parts = (
+    children = (
         _reach_tree(powers, power - 1, nodes[:half]),
         _reach_tree(powers, power - 1, nodes[half:]),
     )
-    return _Reach(powers[power], nodes, parts)
+    return _Reach(powers[power], nodes, children)
 
 
 def _join(first: _Reach, second: _Reach, top: int, budget: Budget) -> _Reach:
@@ -269,13 +270,13 @@ def _join(first: _Reach, second: _Reach, top: int, budget: Budget) -> _Reach:
 
 def _best_split(first: IntColumn, second: IntColumn, top: int, budget: Budget) -> IntColumn:
     """Return the best of all ways to share the first shape between two sets of nodes."""
-    long, short = (first, second) if len(first) >= len(second) else (second, first)
-    budget.spend(len(short) * (_PASS_COST + len(long) // _NUMBERS_PER_STEP))
-    best = np.zeros(min(len(long) + len(short) - 2, top) + 1, dtype=np.int64)
-    for count, beside in enumerate(short.tolist()):
-        end = min(count + len(long), len(best))
-        part = best[count:end]
-        np.maximum(part, long[: end - count] + beside, out=part)
+    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
+    budget.spend(len(shorter) * (_PASS_COST + len(longer) // _NUMBERS_PER_STEP))
+    best = np.zeros(min(len(longer) + len(shorter) - 2, top) + 1, dtype=np.int64)
+    for count, count_of_second in enumerate(shorter.tolist()):
+        stop = min(count + len(longer), len(best))
+        window = best[count:stop]
+        np.maximum(window, longer[: stop - count] + count_of_second, out=window)
     return best
 
 
@@ -286,14 +287,16 @@ def _counts_by_node(root: _Reach, count: int) -> list[tuple[int, int, int]]:
     while remaining:
         reach, share = remaining.pop()
         if reach.children is None:
-            beside = int(reach.most[share])
-            if share or beside:
-                shares.append((reach.nodes[0], share, beside))
+            second_count = int(reach.most[share])
+            if share or second_count:
+                shares.append((reach.nodes[0], share, second_count))
             continue
-        left_part, right = reach.children
-        low = max(0, share - len(right.most) + 1)
-        high = min(share, len(left_part.most) - 1)
-        sums = left_part.most[low : high + 1] + right.most[share - high : share - low + 1][::-1]
-        part = low + int(np.argmax(sums))
-        remaining += [(left_part, part), (right, share - part)]
+        first_half, second_half = reach.children
+        low = max(0, share - len(second_half.most) + 1)
+        high = min(share, len(first_half.most) - 1)
+        sums = (
+            first_half.most[low : high + 1] + second_half.most[share - high : share - low + 1][::-1]
+        )
+        left_share = low + int(np.argmax(sums))
+        remaining += [(first_half, left_share), (second_half, share - left_share)]
     return shares

@@ -29,20 +29,26 @@ class Gains:
     owners: IntColumn
     """Places in `RunningGangs.all`."""
     domains: IntColumn
-    places: IntColumn
+    pods: IntColumn
 
 
 class HeldCapacity:
     """So much of the room of a cluster, each part of it on some nodes."""
 
-    def __init__(self, parts: Sequence[Mapping[str, Requested]], snapshot: NodeSnapshot) -> None:
+    def __init__(
+        self, loads_by_gang: Sequence[Mapping[str, Requested]], snapshot: NodeSnapshot
+    ) -> None:
         # Thousands of gangs on tens of thousands of nodes: no object of Python is made for a load.
-        places = map(snapshot.row, chain.from_iterable(parts))
-        nodes = np.array([-1 if index is None else index for index in places], dtype=np.int64)
-        owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-        loads: list[Requested] = list(chain.from_iterable(part.values() for part in parts))
+        rows = map(snapshot.row, chain.from_iterable(loads_by_gang))
+        nodes = np.array([-1 if index is None else index for index in rows], dtype=np.int64)
+        owners = np.repeat(
+            np.arange(len(loads_by_gang)), [len(gang_loads) for gang_loads in loads_by_gang]
+        )
+        loads: list[Requested] = list(
+            chain.from_iterable(gang_loads.values() for gang_loads in loads_by_gang)
+        )
         known = nodes >= 0
-        self._size = len(parts)
+        self._size = len(loads_by_gang)
         self._owners: IntColumn = owners[known]
         self._nodes: IntColumn = nodes[known]
         self._loads = loads if known.all() else list(compress(loads, known.tolist()))
@@ -51,14 +57,14 @@ class HeldCapacity:
 
     def held(self, resource: str, mask: BoolColumn) -> IntColumn:
         """Return how much of a resource each holds on these nodes, in scheduler units."""
-        place = resource, mask.tobytes()
-        if place not in self._held:
+        cache_key = resource, mask.tobytes()
+        if cache_key not in self._held:
             amounts = self._of(resource)
             sums: IntColumn = np.zeros(self._size, dtype=amounts.dtype)
             is_candidate = mask[self._nodes] if len(self._nodes) else np.zeros(0, dtype=np.bool_)
             np.add.at(sums, self._owners[is_candidate], amounts[is_candidate])
-            self._held[place] = sums
-        return self._held[place]
+            self._held[cache_key] = sums
+        return self._held[cache_key]
 
     def gains(
         self, snapshot: NodeSnapshot, feasible: FeasibleNodes, shape: Shape, codes: IntColumn
@@ -71,14 +77,14 @@ class HeldCapacity:
         """
         # With the snapshot, which a gang with members on nodes has of its own: it goes with the what-if.
         cached: dict[Hashable, Gains] = snapshot.cache.setdefault(("gains", self), {})
-        place = feasible, codes.tobytes()
-        if place not in cached:
+        cache_key = feasible, codes.tobytes()
+        if cache_key not in cached:
             while len(cached) >= MAX_CACHED:
                 cached.pop(next(iter(cached)))
-            cached[place] = self._worked_out(snapshot, feasible, shape, codes)
-        return cached[place]
+            cached[cache_key] = self._count_gains(snapshot, feasible, shape, codes)
+        return cached[cache_key]
 
-    def _worked_out(
+    def _count_gains(
         self, snapshot: NodeSnapshot, feasible: FeasibleNodes, shape: Shape, codes: IntColumn
     ) -> Gains:
         now = feasible.max_pods(When.CURRENT)
@@ -105,30 +111,30 @@ class HeldCapacity:
         np.add.at(sums, back, gained)
         return Gains(pairs // width, pairs % width, sums)
 
-    def _of(self, resource: str, here: IntColumn | None = None) -> IntColumn:
+    def _of(self, resource: str, indexes: IntColumn | None = None) -> IntColumn:
         """Return how much of a resource each load takes: of all, or of those in these places."""
         if resource in self._amounts:
             column = self._amounts[resource]
-            return column if here is None else column[here]
-        if here is not None and len(here) * _SPARSE_FACTOR < len(self._loads):
+            return column if indexes is None else column[indexes]
+        if indexes is not None and len(indexes) * _SPARSE_FACTOR < len(self._loads):
             return int_column(
-                [used_amount(self._loads[index], resource) for index in here.tolist()]
+                [used_amount(self._loads[index], resource) for index in indexes.tolist()]
             )
         column = self._amounts[resource] = int_column(
             [used_amount(load, resource) for load in self._loads]
         )
-        return column if here is None else column[here]
+        return column if indexes is None else column[indexes]
 
 
 class RunningGangs(HeldCapacity):
     """All gangs that a user could suspend, in the order of `ClusterCapacity.running_gangs`."""
 
-    def __init__(self, room: ClusterCapacity, snapshot: NodeSnapshot) -> None:
+    def __init__(self, capacity: ClusterCapacity, snapshot: NodeSnapshot) -> None:
         self.all: tuple[RunningGang, ...] = tuple(
-            gang for gang in room.running_gangs() if gang.suspendable and gang.kept
+            gang for gang in capacity.running_gangs() if gang.suspendable and gang.kept
         )
         super().__init__([gang.kept for gang in self.all], snapshot)
-        self.places = {gang.root: index for index, gang in enumerate(self.all)}
+        self.index_by_uid = {gang.root: index for index, gang in enumerate(self.all)}
         """uid of the owner → place in `all`."""
         self.priorities = np.array([gang.priority for gang in self.all], dtype=np.int64)
         self.are_whole: BoolColumn = np.array([gang.whole for gang in self.all], dtype=np.bool_)
@@ -140,11 +146,11 @@ def _start_seconds(gang: RunningGang) -> float:
     return gang.began.timestamp() if gang.began is not None else 0.0
 
 
-def running_gangs_of(room: ClusterCapacity, snapshot: NodeSnapshot) -> RunningGangs:
+def running_gangs_of(capacity: ClusterCapacity, snapshot: NodeSnapshot) -> RunningGangs:
     """Return the running gangs of a room, worked out once for each room."""
-    if _KEY not in room.cache:
-        room.cache[_KEY] = RunningGangs(room, snapshot)
-    running = room.cache[_KEY]
+    if _KEY not in capacity.cache:
+        capacity.cache[_KEY] = RunningGangs(capacity, snapshot)
+    running = capacity.cache[_KEY]
     assert isinstance(running, RunningGangs)  # noqa: S101 - the key is ours
     return running
 
@@ -165,19 +171,21 @@ class GangTermination:
 class ExpectedTerminations(HeldCapacity):
     """All ends that are known, the first first."""
 
-    def __init__(self, room: ClusterCapacity, snapshot: NodeSnapshot) -> None:
+    def __init__(self, capacity: ClusterCapacity, snapshot: NodeSnapshot) -> None:
         terminations = [
             GangTermination(gang, termination)
-            for gang in room.running_gangs()
+            for gang in capacity.running_gangs()
             for termination in gang.terminations
         ]
-        self.all = sorted(terminations, key=lambda end: end.termination.at)
-        super().__init__([end.termination.loads for end in self.all], snapshot)
-        self._are_deleted = np.array([end.termination.deleted for end in self.all], dtype=np.bool_)
-        self._are_replaced = np.array(
-            [end.termination.replaced for end in self.all], dtype=np.bool_
+        self.all = sorted(terminations, key=lambda item: item.termination.at)
+        super().__init__([item.termination.loads for item in self.all], snapshot)
+        self._are_deleted = np.array(
+            [item.termination.deleted for item in self.all], dtype=np.bool_
         )
-        self._times = np.array([end.termination.rounded.timestamp() for end in self.all])
+        self._are_replaced = np.array(
+            [item.termination.replaced for item in self.all], dtype=np.bool_
+        )
+        self._times = np.array([item.termination.rounded.timestamp() for item in self.all])
         self._replaced_of: dict[str, list[int]] = defaultdict(list)
         for index in np.flatnonzero(self._are_replaced).tolist():
             self._replaced_of[self.all[index].gang.root].append(index)
@@ -195,11 +203,13 @@ class ExpectedTerminations(HeldCapacity):
         return expected
 
 
-def expected_terminations_of(room: ClusterCapacity, snapshot: NodeSnapshot) -> ExpectedTerminations:
+def expected_terminations_of(
+    capacity: ClusterCapacity, snapshot: NodeSnapshot
+) -> ExpectedTerminations:
     """Return the ends that are known in a room, worked out once for each room."""
-    if _TERMINATIONS_KEY not in room.cache:
-        room.cache[_TERMINATIONS_KEY] = ExpectedTerminations(room, snapshot)
-    terminations = room.cache[_TERMINATIONS_KEY]
+    if _TERMINATIONS_KEY not in capacity.cache:
+        capacity.cache[_TERMINATIONS_KEY] = ExpectedTerminations(capacity, snapshot)
+    terminations = capacity.cache[_TERMINATIONS_KEY]
     assert isinstance(terminations, ExpectedTerminations)  # noqa: S101 - the key is ours
     return terminations
 

@@ -101,7 +101,9 @@ class _Simulation:
     ) -> None:
         self._pod_sets = pod_sets
         self._requests = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
-        names = {name for asked in self._requests for name in asked} | _DEFAULT_REQUESTS.keys()
+        names = {
+            name for requests in self._requests for name in requests
+        } | _DEFAULT_REQUESTS.keys()
         columns = {name: snapshot.resource(name) for name in names}
         self._free = {name: column.now[nodes].tolist() for name, column in columns.items()}
         self._allocatable = {
@@ -151,9 +153,9 @@ class _Simulation:
             return False
         own_shape = self._pod_sets[shape].shape
         return not any(
-            has_host_anti_affinity(own_shape, other)
-            or ports_clash(own_shape.host_ports, other.host_ports)
-            for other in (
+            has_host_anti_affinity(own_shape, neighbour)
+            or ports_clash(own_shape.host_ports, neighbour.host_ports)
+            for neighbour in (
                 self._pod_sets[placed_shape].shape for placed_shape in self._shapes_on[row]
             )
         )
@@ -169,17 +171,17 @@ class _Simulation:
         before: list[float] = []
         after: list[float] = []
         for name, least in _DEFAULT_REQUESTS.items():
-            whole, free = self._allocatable[name][row], self._free[name][row]
-            if not whole:
+            allocatable, free = self._allocatable[name][row], self._free[name][row]
+            if not allocatable:
                 continue
             total += 1
-            remaining += max(0, free - requested.get(name, least)) * 100 // whole
-            before.append(min(1.0, (whole - free) / whole))
-            after.append(min(1.0, (whole - free + requested.get(name, 0)) / whole))
+            remaining += max(0, free - requested.get(name, least)) * 100 // allocatable
+            before.append(min(1.0, (allocatable - free) / allocatable))
+            after.append(min(1.0, (allocatable - free + requested.get(name, 0)) / allocatable))
         if not total:
             return 0
         return remaining // total + 50 + (50 + _balance(after) - _balance(before)) // 2
 
 
-def _balance(parts: Sequence[float]) -> int:
-    return int((1 - (abs(parts[0] - parts[1]) / 2 if len(parts) == 2 else 0)) * 100)
+def _balance(fractions: Sequence[float]) -> int:
+    return int((1 - (abs(fractions[0] - fractions[1]) / 2 if len(fractions) == 2 else 0)) * 100)

@@ -187,12 +187,12 @@ class TermMatches:
         return matches_pod(term, tag.namespace, tag.labels())
 
 
-def term_matcher(room: ClusterCapacity, pods: Iterable[Pod]) -> TermMatcher:
+def term_matcher(capacity: ClusterCapacity, pods: Iterable[Pod]) -> TermMatcher:
     """Return what says which terms a pod matches: of those with a node in a room, and of these."""
-    if _KEY not in room.cache:
-        loads = snapshot_of(room).sparse().terms_now.values()
-        room.cache[_KEY] = TermIndex({term for load in loads for term in load.anti_affinity})
-    known_terms = room.cache[_KEY]
+    if _KEY not in capacity.cache:
+        loads = snapshot_of(capacity).sparse().terms_now.values()
+        capacity.cache[_KEY] = TermIndex({term for load in loads for term in load.anti_affinity})
+    known_terms = capacity.cache[_KEY]
     assert isinstance(known_terms, TermIndex)  # noqa: S101 - the key is ours
     own_terms = TermIndex({term for pod in pods for term in pod.needs.anti_affinity})
     if not (known_terms or own_terms):

@@ -32,8 +32,8 @@ class TopologyDomains:
 
 def domains_of(snapshot: NodeSnapshot, keys: tuple[str, ...]) -> TopologyDomains:
     """Return the domains by these keys; nodes without one of them are in none."""
-    place = ("domains", keys)
-    if place not in snapshot.cache:
+    cache_key = ("domains", keys)
+    if cache_key not in snapshot.cache:
         rows_by_values: dict[tuple[str, ...], list[int]] = {}
         for row, node in enumerate(snapshot.nodes):
             values = tuple(node.labels[key] for key in keys if key in node.labels)
@@ -42,10 +42,10 @@ def domains_of(snapshot: NodeSnapshot, keys: tuple[str, ...]) -> TopologyDomains
         codes = np.full(len(snapshot), -1, dtype=np.int64)
         for code, values in enumerate(sorted(rows_by_values)):
             codes[rows_by_values[values]] = code
-        snapshot.cache[place] = TopologyDomains(
+        snapshot.cache[cache_key] = TopologyDomains(
             tuple(sorted(rows_by_values)), codes, np.flatnonzero(codes >= 0)
         )
-    domains: TopologyDomains = snapshot.cache[place]
+    domains: TopologyDomains = snapshot.cache[cache_key]
     return domains
 
 
@@ -105,15 +105,15 @@ def _possible(
     target: int,
 ) -> list[int]:
     """Return the domains that have room for enough of each shape alone, in order."""
-    room = np.zeros(len(domains.values), dtype=np.int64)
+    pods = np.zeros(len(domains.values), dtype=np.int64)
     for pod_set in pod_sets:
         max_pods = np.minimum(
             feasible_nodes_of(snapshot, pod_set.shape).max_pods(when), pod_set.count
         ).astype(np.int64)
         sums = np.zeros(len(domains.values), dtype=np.int64)
         np.add.at(sums, domains.codes[domains.nodes], max_pods[domains.nodes])
-        room += np.minimum(sums, pod_set.count)
-    codes: list[int] = np.flatnonzero(room >= target).tolist()
+        pods += np.minimum(sums, pod_set.count)
+    codes: list[int] = np.flatnonzero(pods >= target).tolist()
     return codes
 
 
@@ -156,7 +156,7 @@ def hostname_label_is_shared(snapshot: NodeSnapshot, request: PlacementRequest) 
         return True
     texts = snapshot.labels(HOSTNAME)
     empty = texts.among(("",))
-    times = np.bincount(texts.codes, minlength=len(texts.places))
+    times = np.bincount(texts.codes, minlength=len(texts.codes_by_value))
     return bool(empty[hosts].any()) or bool((times[texts.codes[hosts]] > 1).any())
 
 
@@ -165,12 +165,12 @@ def first_unreadable(snapshot: NodeSnapshot, request: PlacementRequest) -> str:
     if not snapshot.sparse().unreadable:
         return ""
     unreadable: list[tuple[int, int, FeasibleNodes]] = []
-    for number, pod_set in enumerate(request.pod_sets):
+    for index, pod_set in enumerate(request.pod_sets):
         if pod_set.count:
             feasible = feasible_nodes_of(snapshot, pod_set.shape)
-            places = np.flatnonzero(feasible.only_unreadable(request.topology_keys))
-            if len(places):
-                unreadable.append((int(places[0]), number, feasible))
+            rows = np.flatnonzero(feasible.only_unreadable(request.topology_keys))
+            if len(rows):
+                unreadable.append((int(rows[0]), index, feasible))
     if not unreadable:
         return ""
     row, _, feasible = min(unreadable, key=lambda entry: entry[:2])

@@ -53,27 +53,27 @@ def _sums(
         mask = np.zeros(len(snapshot), dtype=np.bool_)
     hosts = mask.tobytes()
     for resource in resources:
-        place = ("sums", hosts, resource)
-        if place not in snapshot.cache:
+        cache_key = ("sums", hosts, resource)
+        if cache_key not in snapshot.cache:
             column = snapshot.resource(resource)
-            snapshot.cache[place] = (
+            snapshot.cache[cache_key] = (
                 total(np.maximum(column.now[mask], 0)),
                 total(np.maximum(column.empty[mask], 0)),
             )
-        yield snapshot.cache[place]
+        yield snapshot.cache[cache_key]
 
 
 def scarcest_resource(lines: Sequence[Total], when: When) -> str:
     """Return the resource with the smallest available share of the need. Empty: none is short."""
-    worst: tuple[int, int] | None = None
+    scarcest: tuple[int, int] | None = None
     name = ""
     for line in lines:
-        have = line.free if when is When.CURRENT else line.capacity
-        if have >= line.needed:
+        available = line.free if when is When.CURRENT else line.capacity
+        if available >= line.needed:
             continue
         # have / needed is compared across, without division.
-        if worst is None or have * worst[1] < worst[0] * line.needed:
-            worst, name = (have, line.needed), line.resource
+        if scarcest is None or available * scarcest[1] < scarcest[0] * line.needed:
+            scarcest, name = (available, line.needed), line.resource
     return name
 
 
@@ -94,6 +94,6 @@ def find_scarcest_resource(
     for pod_set in pod_sets if len(pod_sets) > 1 else ():
         if resource:
             break
-        must = max(0, target - (size - pod_set.count))
-        resource = scarcest_resource(totals([pod_set], must, nodes, topology_keys), when)
+        needed = max(0, target - (size - pod_set.count))
+        resource = scarcest_resource(totals([pod_set], needed, nodes, topology_keys), when)
     return resource

@@ -29,7 +29,7 @@ MAINTENANCE_TAINTS = (
 def maintenance_markers(lifecycle: Iterable[Condition], taints: Iterable[Taint]) -> tuple[str, ...]:
     """Return what says of a node that it is drained or worked on: condition types and keys of taints."""
     keys = (taint.key for taint in taints if taint.key.startswith(MAINTENANCE_TAINTS))
-    return tuple(dict.fromkeys([*(said.type for said in lifecycle), *keys]))
+    return tuple(dict.fromkeys([*(condition.type for condition in lifecycle), *keys]))
 
 
 def nodes_in_maintenance(snapshot: NodeSnapshot) -> tuple[NodeInfo, ...]:
@@ -94,18 +94,18 @@ def restored_nodes(
     restored = _restored(snapshot)
     if not restored:
         return {}
-    whole = _all_restored(snapshot, restored)
+    all_restored = _all_restored(snapshot, restored)
     useful: dict[str, NodeInfo] = {}
     for shape in shapes:
         requested = requested_amounts(shape)
         if not any(requested.keys() & node.withheld.keys() for node in restored.values()):
             continue
-        before, after = (feasible_nodes_of(nodes, shape) for nodes in (snapshot, whole))
+        before, after = (feasible_nodes_of(nodes, shape) for nodes in (snapshot, all_restored))
         is_more = (after.max_pods(When.DRAINED) > before.max_pods(When.DRAINED)) & after.eligible(
             keys
         )
         for row in np.flatnonzero(is_more).tolist():
-            node = whole.nodes[row]
+            node = all_restored.nodes[row]
             if requested.keys() & node.withheld.keys():
                 useful[node.name] = node
     return useful
@@ -132,8 +132,8 @@ def _restored_amounts(node: NodeInfo) -> dict[str, int]:
 
 def _all_restored(snapshot: NodeSnapshot, restored: Mapping[str, NodeInfo]) -> NodeSnapshot:
     """Return the snapshot with all devices of all nodes, made once."""
-    place = (_RESTORED, "whole")
-    if place not in snapshot.cache:
-        snapshot.cache[place] = snapshot.changed(restored)
-    whole: NodeSnapshot = snapshot.cache[place]
-    return whole
+    cache_key = (_RESTORED, "whole")
+    if cache_key not in snapshot.cache:
+        snapshot.cache[cache_key] = snapshot.changed(restored)
+    all_restored: NodeSnapshot = snapshot.cache[cache_key]
+    return all_restored

@@ -110,14 +110,14 @@ def _limit_by_spread(result: ShapeFit, snapshot: NodeSnapshot, spread: Spread) -
     """Return the same within the limits of a topology spread constraint."""
     shape = result.shape
     with_room = feasible_nodes_of(snapshot, shape).max_pods(When.CURRENT) > 0
-    shut = np.flatnonzero(with_room & closed_nodes(snapshot, shape, spread)).tolist()
-    names = tuple(snapshot.names[row] for row in shut[:EXAMPLES])
-    spread_limit = ((str(Constraint.SPREAD), len(shut), names),) if shut else ()
+    closed = np.flatnonzero(with_room & closed_nodes(snapshot, shape, spread)).tolist()
+    names = tuple(snapshot.names[row] for row in closed[:EXAMPLES])
+    spread_limit = ((str(Constraint.SPREAD), len(closed), names),) if closed else ()
     return replace(
         result,
         now=max_spread_pods(snapshot, shape, spread, When.CURRENT),
         empty=max_spread_pods(snapshot, shape, spread, When.DRAINED),
-        open_nodes=result.open_nodes - len(shut),
+        open_nodes=result.open_nodes - len(closed),
         saturated=tuple(
             sorted((*result.saturated, *spread_limit), key=lambda limit: (-limit[1], limit[0]))
         ),

@@ -71,15 +71,20 @@ class Usage:
         """Add or update a pod. True: the usage of a known node has changed."""
         uid = pod.meta.ref.uid
         taken = pod_usage_of(pod)
-        seen = self._carry(uid, terms_of(pod))
-        old = self._taken.get(uid)
-        if taken is None and old is None:
-            return seen
-        if taken and old and differs_only_in_counting(taken, old) and self._neighbours.knows(pod):
-            return self._recount(uid, old, taken) or seen
-        seen |= self._leave(uid)
+        has_changed = self._carry(uid, terms_of(pod))
+        previous = self._taken.get(uid)
+        if taken is None and previous is None:
+            return has_changed
+        if (
+            taken
+            and previous
+            and differs_only_in_counting(taken, previous)
+            and self._neighbours.knows(pod)
+        ):
+            return self._recount(uid, previous, taken) or has_changed
+        has_changed |= self._leave(uid)
         if taken is None:
-            return seen
+            return has_changed
         self._taken[uid] = taken
         info = self._infos.get(taken.node)
         if info is None:
@@ -88,7 +93,7 @@ class Usage:
         info.count(taken, 1)
         if terms := self._neighbours.put(pod):
             info.match(taken, terms, 1)
-        return self._touch(taken.node) or seen
+        return self._touch(taken.node) or has_changed
 
     def remove_pod(self, uid: str) -> bool:
         """Forget a pod; True when that frees something on a known node."""
@@ -121,29 +126,29 @@ class Usage:
 
     def _carry(self, uid: str, terms: tuple[PodTerm, ...]) -> bool:
         """Update the terms of a pod. A new term is matched against all pods."""
-        before = self._terms.get(uid, ())
-        if terms == before:
+        previous = self._terms.get(uid, ())
+        if terms == previous:
             return False
         if terms:
             self._terms[uid] = terms
         else:
             del self._terms[uid]
-        seen = False
+        has_changed = False
         for term in terms:
-            if term not in before:
-                seen |= self._rematch(self._neighbours.learn(term), term, 1)
-        for term in before:
+            if term not in previous:
+                has_changed |= self._rematch(self._neighbours.learn(term), term, 1)
+        for term in previous:
             if term not in terms:
-                seen |= self._rematch(self._neighbours.unlearn(term), term, -1)
-        return seen
+                has_changed |= self._rematch(self._neighbours.unlearn(term), term, -1)
+        return has_changed
 
     def _rematch(self, uids: Iterable[str], term: PodTerm, sign: int) -> bool:
-        seen = False
+        has_changed = False
         for uid in uids:
             taken = self._taken[uid]
             self._infos[taken.node].match(taken, (term,), sign)
-            seen |= self._touch(taken.node)
-        return seen
+            has_changed |= self._touch(taken.node)
+        return has_changed
 
     def pods_on(self, node: str) -> frozenset[str]:
         """Return the uids of the pods that take room on a node, nominated ones included."""
@@ -171,10 +176,10 @@ class Usage:
         by `==`, so the same bound method keeps the object.
         """
         nodes = () if why else self._current()
-        given = running_gangs or ClusterCapacity().running_gangs
+        reader = running_gangs or ClusterCapacity().running_gangs
         last = self._capacity
-        if last.nodes is not nodes or last.why != why or last.running_gangs != given:
-            self._capacity = ClusterCapacity(nodes, why, given)
+        if last.nodes is not nodes or last.why != why or last.running_gangs != reader:
+            self._capacity = ClusterCapacity(nodes, why, reader)
         return self._capacity
 
     def _current(self) -> tuple[NodeInfo, ...]:

@@ -45,14 +45,14 @@ def test_people_read_amounts_in_these_units(resource: str, amount: int, text: st
     ],
 )
 def test_what_must_be_enough_is_rounded_up(amount: int, text: str) -> None:
-    assert format_amount("memory", amount, up=True) == text
+    assert format_amount("memory", amount, round_up=True) == text
 
 
 def test_gpus_of_two_vendors_are_told_apart() -> None:
     assert format_amounts({"nvidia.com/gpu": 4, "cpu": 2000}) == ["2 CPUs", "4 GPUs"]
     both = {"nvidia.com/gpu": 4, "amd.com/gpu": 1}
     assert format_amounts(both) == ["1 amd.com/gpu", "4 nvidia.com/gpu"]
-    assert format_amount("nvidia.com/gpu", 4, named=True) == "4 nvidia.com/gpu"
+    assert format_amount("nvidia.com/gpu", 4, with_resource_name=True) == "4 nvidia.com/gpu"
 
 
 def test_two_amounts_that_differ_never_look_alike() -> None:

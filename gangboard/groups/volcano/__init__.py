@@ -103,8 +103,12 @@ def _placed(conditions: tuple[Condition, ...], phase: str) -> Condition | None:
     return Condition(REFUSED, "False", "Unschedulable", refused.message, refused.since)
 
 
-def _is_later(one: Condition, other: Condition) -> bool:
-    return one.since is not None and other.since is not None and one.since > other.since
+def _is_later(condition: Condition, reference: Condition) -> bool:
+    return (
+        condition.since is not None
+        and reference.since is not None
+        and condition.since > reference.since
+    )
 
 
 class Volcano(GroupingAPI):

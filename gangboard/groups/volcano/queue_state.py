@@ -46,8 +46,8 @@ def is_back_in_queue(unit: Unit) -> bool:
 
 def not_admitted_text(unit: Unit) -> str:
     """Return `Queue research has not let it in`, with `again` if pods of it have left."""
-    again = " again" if is_back_in_queue(unit) else ""
-    return f"Queue {queue_name(unit)} has not let it in{again}"
+    suffix = " again" if is_back_in_queue(unit) else ""
+    return f"Queue {queue_name(unit)} has not let it in{suffix}"
 
 
 def held_nodes_text(unit: Unit) -> str:

@@ -76,8 +76,8 @@ def _quota_text(number: int, refusal: re.Match[str]) -> str:
     lack = first_shortage(refusal[2], refusal[3])
     if lack is None:
         return f"{text}."
-    asks = "it asks" if number == 1 else "each asks"
-    return f"{text}: {asks} for {lack[0]}, and {lack[1]} is left."
+    subject = "it asks" if number == 1 else "each asks"
+    return f"{text}: {subject} for {lack[0]}, and {lack[1]} is left."
 
 
 def _gang_event(unit: Unit, *texts: str) -> tuple[Event, str] | None:
@@ -239,7 +239,7 @@ def _placeholder_evidence(held: Sequence[Pod]) -> Iterator[Evidence]:
     """Yield the requests and the condition of the first of these placeholders."""
     for pod in held[:1]:
         requests = ", ".join(
-            format_amount(name, units(name, size), named=True)
+            format_amount(name, units(name, size), with_resource_name=True)
             for name, size in sorted(pod.requests.items())
         )
         yield Evidence("requests of a placeholder", requests or "none", pod.meta.ref)

@@ -120,10 +120,10 @@ class PodCliqueSet(GroveKind):
         return deliver(owner, faults)
 
     def complete(
-        self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
+        self, owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
         """Return the set with the PodCliques that exist and those that its template asks for besides."""
-        return complete_set(owner, made)
+        return complete_set(owner, children)
 
     def role_of(self, pod: Pod) -> str:
         """Return the PodClique that a pod belongs to."""
@@ -161,10 +161,10 @@ class PodCliqueScalingGroup(GroveKind):
         )
 
     def complete(
-        self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
+        self, owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
         """Return the scaling group with its PodCliques."""
-        return complete_scaling_group(owner, made)
+        return complete_scaling_group(owner, children)
 
 
 class PodClique(GroveKind):
@@ -206,8 +206,8 @@ def _cliques(
     roles, faults = dict[str, Role](), list[str]()
     for clique in template.cliques or ():
         role, malformed = _role(clique.name, clique.spec)
-        times = scaled[clique.name].replicas if clique.name in scaled else 1
-        roles[clique.name] = replace(role, replicas=replicas * times)
+        scaled_replicas = scaled[clique.name].replicas if clique.name in scaled else 1
+        roles[clique.name] = replace(role, replicas=replicas * scaled_replicas)
         faults += [f"in clique {clique.name} {fault}" for fault in malformed]
     return tuple(roles.values()), tuple(faults)
 

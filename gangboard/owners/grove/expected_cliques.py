@@ -53,51 +53,51 @@ def with_roles(owner: Owner, roles: Sequence[Role]) -> Owner:
     )
 
 
-def complete_scaling_group(owner: Owner, made: Sequence[Owner]) -> Owner:
+def complete_scaling_group(owner: Owner, children: Sequence[Owner]) -> Owner:
     """Return the scaling group with its PodCliques. A clique counts when a PodClique of it exists."""
-    number, roles = int(owner.detail["replicas"]), _roles_by_name(made)
+    number, roles = int(owner.detail["replicas"]), _roles_by_name(children)
     existing_roles: dict[str, dict[str, Role]] = defaultdict(dict)
     existing: dict[str, dict[int, str]] = defaultdict(dict)
     cliques = owner.detail["cliques"].split()
     label_of = {
-        name: child.detail.get(GROUP_INDEX, "") for child in made for name in _role_names(child)
+        name: child.detail.get(GROUP_INDEX, "") for child in children for name in _role_names(child)
     }
     for name, role in roles.items():
         index, clique = _replica_of(owner, name, label_of[name], cliques)
         if index is not None and index < number:
             existing_roles[clique][name] = role
             existing[clique][index] = name
-    left = MOST_NAMED
+    names_left = MOST_NAMED
     for clique in dict.fromkeys(cliques):
         if not existing_roles.get(clique):
             continue
-        alike = list(existing_roles[clique].values())[-1]
+        latest = list(existing_roles[clique].values())[-1]
         names = _replica_names(owner.meta.ref.name, clique, number, existing[clique])
-        replicas = name_replicas(alike, names, number, existing_roles[clique], left)
-        left = max(0, left - (len(replicas) - len(existing_roles[clique])))
+        replicas = name_replicas(latest, names, number, existing_roles[clique], names_left)
+        names_left = max(0, names_left - (len(replicas) - len(existing_roles[clique])))
         roles.update((role.name, role) for role in replicas)
     return with_roles(owner, tuple(roles.values()))
 
 
-def complete_set(owner: Owner, made: Sequence[Owner]) -> Owner:
+def complete_set(owner: Owner, children: Sequence[Owner]) -> Owner:
     """Return the set with the existing PodCliques and those that its template asks for besides."""
-    roles = _ExpectedCliques(owner, made).roles()
+    roles = _ExpectedCliques(owner, children).roles()
     owner_with_roles = with_roles(owner, roles)
     return replace(
-        owner_with_roles, grace_seconds=max(part.grace_seconds for part in (owner, *made))
+        owner_with_roles, grace_seconds=max(item.grace_seconds for item in (owner, *children))
     )
 
 
-def _roles_by_name(made: Sequence[Owner]) -> dict[str, Role]:
-    return {role.name: role for child in made for role in child.roles}
+def _roles_by_name(children: Sequence[Owner]) -> dict[str, Role]:
+    return {role.name: role for child in children for role in child.roles}
 
 
-def _role_names(made: Owner) -> tuple[str, ...]:
-    return tuple(role.name for role in made.roles)
+def _role_names(child: Owner) -> tuple[str, ...]:
+    return tuple(role.name for role in child.roles)
 
 
 def _replica_of(
-    owner: Owner, name: str, index: str, parts: Collection[str]
+    owner: Owner, name: str, index: str, templates: Collection[str]
 ) -> tuple[int | None, str]:
     """Return the replica of a set or scaling group that something is of, and the name of its template.
 
@@ -105,17 +105,17 @@ def _replica_of(
     `parts` are the names of the templates. The replica is None if the object belongs to none.
     """
     prefix = f"{owner.meta.ref.name}-"
-    begin, _, rest = name.removeprefix(prefix).partition("-")
+    first_part, _, remainder = name.removeprefix(prefix).partition("-")
     if not index:
-        return (replica_index(begin) if name.startswith(prefix) else None), rest
-    ends = [part for part in parts if name.endswith(f"-{part}")]
-    return replica_index(index), max(ends, key=len, default=rest)
+        return (replica_index(first_part) if name.startswith(prefix) else None), remainder
+    matching = [template for template in templates if name.endswith(f"-{template}")]
+    return replica_index(index), max(matching, key=len, default=remainder)
 
 
 def _template_of(group: Owner, name: str) -> str:
     """Return the clique of a PodClique of a scaling group."""
-    ends = [part for part in group.detail["cliques"].split() if name.endswith(f"-{part}")]
-    return max(ends, key=len, default=_replica_of(group, name, "", ())[1])
+    matching = [clique for clique in group.detail["cliques"].split() if name.endswith(f"-{clique}")]
+    return max(matching, key=len, default=_replica_of(group, name, "", ())[1])
 
 
 def _replica_names(
@@ -128,22 +128,22 @@ def _replica_names(
 class _ExpectedCliques:
     """The PodCliques of a set: those of its existing scaling groups, and those that only its template names."""
 
-    def __init__(self, owner: Owner, made: Sequence[Owner]) -> None:
+    def __init__(self, owner: Owner, children: Sequence[Owner]) -> None:
         self._owner = owner
         self._name = owner.meta.ref.name
         self._replicas = int(owner.detail["replicas"])
         self._scaled = _scaled_decoder.decode(owner.detail["scaled"])
-        self._roles = _roles_by_name(made)
+        self._roles = _roles_by_name(children)
         self._sizes: dict[str, dict[int, int]] = defaultdict(dict)
         """Scaling group of the template → replica of the set → its size, where it exists."""
         self._existing_cliques: dict[tuple[str, int], set[str]] = defaultdict(set)
         """(scaling group, replica of the set) → its cliques of which a PodClique exists."""
         self._labels: dict[str, str] = {}
         """Name of a PodClique → its label about the replica of the set."""
-        for one in made:
-            self._labels.update(dict.fromkeys(_role_names(one), one.detail.get(SET_INDEX, "")))
-            if (one.meta.ref.group, one.meta.ref.kind) == (GROUP, SCALING_GROUP):
-                self._take_group(one)
+        for child in children:
+            self._labels.update(dict.fromkeys(_role_names(child), child.detail.get(SET_INDEX, "")))
+            if (child.meta.ref.group, child.meta.ref.kind) == (GROUP, SCALING_GROUP):
+                self._take_group(child)
         self._existing: dict[str, dict[int, str]] = defaultdict(dict)
         """Clique → replica of the set → the name of its PodClique."""
         self._existing_roles: dict[str, dict[str, Role]] = defaultdict(dict)
@@ -161,7 +161,7 @@ class _ExpectedCliques:
 
     def _take_group(self, group: Owner) -> None:
         label = group.detail.get(SET_INDEX, "")
-        groups = {one.group for one in self._scaled.values()}
+        groups = {scaled.group for scaled in self._scaled.values()}
         index, name = _replica_of(self._owner, group.meta.ref.name, label, groups)
         if index is None or index >= self._replicas:
             return
@@ -172,17 +172,21 @@ class _ExpectedCliques:
     def roles(self) -> list[Role]:
         """Return those of the template first, by replica of the set, then others that exist."""
         expected: list[Role] = []
-        left = MOST_NAMED
+        names_left = MOST_NAMED
         for template in self._owner.roles:
             scaled = self._scaled.get(template.name)
-            there = self._existing_roles[template.name] if scaled is None else {}
+            existing = self._existing_roles[template.name] if scaled is None else {}
             number, names = self._names(template.name, scaled)
-            found = name_replicas(replace(template, replicas=1), names, number, there, left)
-            left = max(0, left - (len(found) - len(there)))
-            expected += found
-        told = {role.name: role for role in sorted(expected, key=self._order)}
-        told.update((name, role) for name, role in self._roles.items() if name not in told)
-        return list(told.values())
+            replicas = name_replicas(
+                replace(template, replicas=1), names, number, existing, names_left
+            )
+            names_left = max(0, names_left - (len(replicas) - len(existing)))
+            expected += replicas
+        roles_by_name = {role.name: role for role in sorted(expected, key=self._order)}
+        roles_by_name.update(
+            (name, role) for name, role in self._roles.items() if name not in roles_by_name
+        )
+        return list(roles_by_name.values())
 
     def _names(self, clique: str, scaled: ScaledClique | None) -> tuple[int, Iterator[str]]:
         """Return how many PodCliques of a clique its scaling groups do not tell, and their names."""

@@ -53,11 +53,11 @@ def find_not_expressible(unit: Unit) -> Finding | None:
     refused = event.regarding if event is not None else unit.owner.meta.ref
     if event is None and len(podgangs) == 1:
         refused = podgangs[0].meta.ref
-    whose = label(refused)
+    refused_label = label(refused)
     return unit_finding(
         NOT_EXPRESSIBLE,
         unit,
-        f"Its scheduler cannot be told of {whose}: {sentence(quote(_innermost_cause(text)))}",
+        f"Its scheduler cannot be told of {refused_label}: {sentence(quote(_innermost_cause(text)))}",
         advice=(
             f"Re-create {label(unit.owner.meta.ref)} in a shape that its scheduler takes: Grove cannot "
             "change it in place.",
@@ -130,25 +130,25 @@ def evidence(unit: Unit) -> tuple[Evidence, ...]:
     if unit.group is None or unit.quorum is None or clique is None:
         return errors
     name = clique.meta.ref.name
-    parts = [
+    templates = [
         (podgang, template)
         for podgang in podgangs_of(unit)
         for template in podgang.templates
         if template.name == name
     ]
-    if not parts:
+    if not templates:
         return errors
-    least = sum(template.quorum or 0 for _, template in parts)
+    least = sum(template.quorum or 0 for _, template in templates)
     numbers = (clique.detail["minAvailable"], str(least), str(unit.quorum))
     if len(set(numbers)) == 1:
         return errors
-    gangs = names(podgang.meta.ref.name for podgang, _ in parts)
-    object_text = "the PodGang" if len(parts) == 1 else f"the PodGangs {gangs}"
+    gangs = names(podgang.meta.ref.name for podgang, _ in templates)
+    object_text = "the PodGang" if len(templates) == 1 else f"the PodGangs {gangs}"
     return (
         *errors,
         Evidence("spec.minAvailable", numbers[0], clique.meta.ref),
         Evidence(
-            f"spec.podgroups[].minReplicas in {object_text}", numbers[1], parts[0][0].meta.ref
+            f"spec.podgroups[].minReplicas in {object_text}", numbers[1], templates[0][0].meta.ref
         ),
         Evidence("quorum of the group", numbers[2], unit.group.meta.ref),
     )
@@ -159,14 +159,14 @@ def evidence(unit: Unit) -> tuple[Evidence, ...]:
 
 def clique_named(unit: Unit, name: str) -> Owner | None:
     """Return a PodClique of the gang, None if it does not exist."""
-    thing = unit.gang.named.get((GROUP, PODCLIQUE, name))
-    return thing if isinstance(thing, Owner) else None
+    clique = unit.gang.named.get((GROUP, PODCLIQUE, name))
+    return clique if isinstance(clique, Owner) else None
 
 
 def podgang_named(unit: Unit, name: str) -> Group | None:
     """Return a PodGang of the gang, None if it does not exist."""
-    thing = unit.gang.named.get((*PODGANGS, name))
-    return thing if isinstance(thing, Group) else None
+    podgang = unit.gang.named.get((*PODGANGS, name))
+    return podgang if isinstance(podgang, Group) else None
 
 
 def clique_of(unit: Unit) -> Owner | None:
@@ -195,16 +195,20 @@ def _accept_any(_error: Owner) -> bool:
     return True
 
 
-def nearest_error(unit: Unit, wanted: Callable[[Owner], bool] = _accept_any) -> Owner | None:
+def nearest_error(unit: Unit, accepts: Callable[[Owner], bool] = _accept_any) -> Owner | None:
     """Return the nearest object above the pods of a unit that has an error, its PodClique first."""
     clique = clique_of(unit)
-    above = clique.meta.controller if clique is not None else None
-    group = unit.gang.named.get((GROUP, SCALING_GROUP, above.name)) if above is not None else None
-    for thing in (clique, group, unit.owner):
-        if not isinstance(thing, Owner):
+    controller = clique.meta.controller if clique is not None else None
+    group = (
+        unit.gang.named.get((GROUP, SCALING_GROUP, controller.name))
+        if controller is not None
+        else None
+    )
+    for candidate in (clique, group, unit.owner):
+        if not isinstance(candidate, Owner):
             continue
-        if "error" in thing.detail and wanted(thing):
-            return thing
+        if "error" in candidate.detail and accepts(candidate):
+            return candidate
     return None
 
 

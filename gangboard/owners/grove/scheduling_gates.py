@@ -50,11 +50,11 @@ def find_missing_group(unit: Unit) -> Finding | None:
     plan = next(
         (workload for workload in unit.gang.workloads if _is_made_for(workload, podgang)), None
     )
-    made = f"only {label(plan.meta.ref)}" if plan is not None else "not even a Workload"
+    created_text = f"only {label(plan.meta.ref)}" if plan is not None else "not even a Workload"
     return unit_finding(
         GROUP_MISSING,
         unit,
-        f"{wait}: of {name} {made} was made.",
+        f"{wait}: of {name} {created_text} was made.",
         advice=(f"Look at {_OPERATOR}: it makes the groups of {name}.",),
         evidence=(Evidence("PodGang", podgang.meta.ref.name, podgang.meta.ref),),
         since=newest,
@@ -89,48 +89,48 @@ def _find_gated(unit: Unit, rule: UnitRule) -> Finding | None:
     gated = [pod for pod in unit.unplaced if pod.gates]
     if not gated or not lacks_room(unit) or any(set(pod.gates) != {_GATE} for pod in gated):
         return None
-    parts = [(pods, _find_awaited(unit, pods)) for pods in _by_podgang(gated)]
+    waits = [(pods, _find_awaited(unit, pods)) for pods in _by_podgang(gated)]
     # A pod whose PodGang is not complete is nearer to the cause than one behind a complete PodGang.
-    unready = [one for one in parts if one[1].rule is NOT_READY]
-    told = unready or parts
+    unready = [wait for wait in waits if wait[1].rule is NOT_READY]
+    reported = unready or waits
     if (NOT_READY if unready else GATED) is not rule:
         return None
-    return _gated_finding(unit, rule, told)
+    return _gated_finding(unit, rule, reported)
 
 
 def _by_podgang(gated: Sequence[Pod]) -> list[list[Pod]]:
     """Return gated pods by the PodGang and the base PodGang that they name."""
-    found: dict[tuple[str, str], list[Pod]] = defaultdict(list)
+    pods_by_podgang: dict[tuple[str, str], list[Pod]] = defaultdict(list)
     for pod in gated:
         key = pod.labels.get(PODGANG_LABEL, ""), pod.labels.get(_BASE_LABEL, "")
-        found[key].append(pod)
-    return [found[key] for key in sorted(found)]
+        pods_by_podgang[key].append(pod)
+    return [pods_by_podgang[key] for key in sorted(pods_by_podgang)]
 
 
 def _gated_finding(
-    unit: Unit, rule: UnitRule, parts: Sequence[tuple[Sequence[Pod], _AwaitedPodGang]]
+    unit: Unit, rule: UnitRule, waits: Sequence[tuple[Sequence[Pod], _AwaitedPodGang]]
 ) -> Finding:
     """Return the finding about gated pods, each part with the PodGang that it waits for."""
-    gated = [pod for pods, _ in parts for pod in pods]
-    by_operator = [pods for pods, awaited in parts if awaited.is_due_to_operator]
+    gated = [pod for pods, _ in waits for pod in pods]
+    by_operator = [pods for pods, awaited in waits if awaited.is_due_to_operator]
     due = max(
         ((newest_creation(tuple(pods)) or unit.now) + CREATION_GRACE for pods in by_operator),
         default=unit.now,
     )
     is_stuck = bool(by_operator) and due <= unit.now
     since = [pod.scheduled.since for pod in gated if pod.scheduled and pod.scheduled.since]
-    waits = [
+    texts = [
         f"{out_of(len(pods), len(unit.current), 'pod')} {plural(len(pods), 'wait')} for {awaited.text}"
-        for pods, awaited in parts
+        for pods, awaited in waits
     ]
     return unit_finding(
         rule,
         unit,
-        f"{'; '.join(waits)}.",
+        f"{'; '.join(texts)}.",
         health=Health.BLOCKED if is_stuck else None,
         advice=(f"Look at {_OPERATOR}: only it removes the gate {_GATE}.",) if is_stuck else (),
         evidence=(
-            *(line for _, awaited in parts for line in awaited.evidence),
+            *(line for _, awaited in waits for line in awaited.evidence),
             *(
                 Evidence("spec.schedulingGates", names(pod.gates), pod.meta.ref)
                 for pod in gated[:1]
@@ -165,27 +165,31 @@ def _find_awaited(unit: Unit, gated: Sequence[Pod]) -> _AwaitedPodGang:
             f"PodGang {name}, which does not exist" if name else "a PodGang", True
         )
     ref = podgang.meta.ref
-    gone = [part.name for part in podgang.templates if clique_named(unit, part.name) is None]
-    if gone:
-        what = f"{label(ref)}, which names PodClique {names(gone)} that does not exist"
-        return _AwaitedPodGang(what, True, (Evidence("spec.podgroups[].name", names(gone), ref),))
+    missing = [
+        template.name for template in podgang.templates if clique_named(unit, template.name) is None
+    ]
+    if missing:
+        text = f"{label(ref)}, which names PodClique {names(missing)} that does not exist"
+        return _AwaitedPodGang(
+            text, True, (Evidence("spec.podgroups[].name", names(missing), ref),)
+        )
     initialized = find_condition(podgang.conditions, "Initialized")
     if initialized is None or not initialized.is_true:
-        there = {part.name for part in podgang.templates}
-        pods = sum(one.labels.get(CLIQUE_LABEL) in there for one in unit.gang.pods if one.is_live)
-        size = sum(role.pods for role in unit.owner.roles if role.name in there)
-        said = (Evidence("Initialized", initialized.message, ref),) if initialized else ()
+        cliques = {template.name for template in podgang.templates}
+        pods = sum(pod.labels.get(CLIQUE_LABEL) in cliques for pod in unit.gang.pods if pod.is_live)
+        size = sum(role.pods for role in unit.owner.roles if role.name in cliques)
+        evidence = (Evidence("Initialized", initialized.message, ref),) if initialized else ()
         exist = "exists" if pods == 1 else "exist"
         return _AwaitedPodGang(
-            f"{label(ref)}, of which {out_of(pods, size, 'pod')} {exist}", pods >= size, said
+            f"{label(ref)}, of which {out_of(pods, size, 'pod')} {exist}", pods >= size, evidence
         )
-    listed = {member for part in podgang.templates for member in part.members}
-    if all(one.meta.ref.name not in listed for one in gated):
-        they = "it" if len(gated) == 1 else "them"
+    listed = {member for template in podgang.templates for member in template.members}
+    if all(pod.meta.ref.name not in listed for pod in gated):
+        pronoun = "it" if len(gated) == 1 else "them"
         number = Evidence("spec.podgroups[].podReferences", str(len(listed)), ref)
-        return _AwaitedPodGang(f"{label(ref)} to list {they}", True, (number,), is_complete=True)
-    short = _find_unmet_base(unit, base_name) if base_name else None
-    return short or _AwaitedPodGang(
+        return _AwaitedPodGang(f"{label(ref)} to list {pronoun}", True, (number,), is_complete=True)
+    unmet = _find_unmet_base(unit, base_name) if base_name else None
+    return unmet or _AwaitedPodGang(
         f"{_OPERATOR}: {label(ref)} is complete", True, is_complete=True
     )
 
@@ -195,13 +199,13 @@ def _find_unmet_base(unit: Unit, name: str) -> _AwaitedPodGang | None:
     base = podgang_named(unit, name)
     if base is None:
         return _AwaitedPodGang(f"base PodGang {name}, which does not exist", True, is_complete=True)
-    for part in base.templates:
-        clique = clique_named(unit, part.name)
+    for template in base.templates:
+        clique = clique_named(unit, template.name)
         if clique is None:
-            what = f"base PodGang {name}, which names PodClique {part.name} that does not exist"
-            named = (Evidence("spec.podgroups[].name", part.name, base.meta.ref),)
-            return _AwaitedPodGang(what, True, named, is_complete=True)
-        scheduled, needed = int(clique.detail["scheduled"]), part.quorum or 0
+            text = f"base PodGang {name}, which names PodClique {template.name} that does not exist"
+            named = (Evidence("spec.podgroups[].name", template.name, base.meta.ref),)
+            return _AwaitedPodGang(text, True, named, is_complete=True)
+        scheduled, needed = int(clique.detail["scheduled"]), template.quorum or 0
         if scheduled < needed:
             return _AwaitedPodGang(
                 f"base PodGang {name}: {label(clique.meta.ref)} has {scheduled} of "

@@ -168,11 +168,11 @@ def _roles(
         faults.append(
             f"it asks for {number:,} Jobs, of which only the first {MAX_CHILDREN:,} are followed by name"
         )
-    roles, left = [], MAX_CHILDREN
+    roles, names_left = [], MAX_CHILDREN
     for replicated in spec.replicated_jobs or ():
         requests, malformed = pod_requests(replicated.job.pod)
         faults.extend(f"in {replicated.name} {fault}" for fault in malformed)
-        own = reported.get(replicated.name)
+        counts = reported.get(replicated.name)
         roles.append(
             Role(
                 name=replicated.name,
@@ -186,13 +186,13 @@ def _roles(
                 group_name=replicated.job.pod.group_name,
                 child_names=tuple(
                     child_name(jobset, replicated.name, index)
-                    for index in range(min(replicated.count, max(left, 1)))
+                    for index in range(min(replicated.count, max(names_left, 1)))
                 ),
-                ready=own.ready if own else None,
-                succeeded=own.succeeded if own else None,
+                ready=counts.ready if counts else None,
+                succeeded=counts.succeeded if counts else None,
             )
         )
-        left -= len(roles[-1].child_names)
+        names_left -= len(roles[-1].child_names)
     return tuple(roles)
 
 

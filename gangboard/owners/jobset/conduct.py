@@ -75,16 +75,16 @@ def _completion_sentences(
     gang: Gang, jobs: Jobs, lever: Lever, policies: Policies
 ) -> tuple[str, ...]:
     name, targets = gang.name, policies.success_roles
-    mine = sum(not targets or job.role_name in targets for job in jobs)
-    any_one = policies.success_operator == "Any"
+    stopped = sum(not targets or job.role_name in targets for job in jobs)
+    any_is_enough = policies.success_operator == "Any"
     rivals = sum(gang.open_roles.get(role, 0) for role in targets) if targets else gang.unfinished
-    if mine and not (any_one and rivals > mine):
+    if stopped and not (any_is_enough and rivals > stopped):
         return (
             f"{name} cannot complete while {they_are(jobs)} {lever.state} (success policy "
             f"{_success_policy_text(policies)}){_ttl_not_begun_text(policies)}.",
         )
-    whose = f"Job of {names(targets)}" if targets else "Job"
-    when = f"one {whose}" if any_one else f"every {whose}"
+    noun = f"Job of {names(targets)}" if targets else "Job"
+    when = f"one {noun}" if any_is_enough else f"every {noun}"
     return (
         f"{name} completes when {when} does (success policy {_success_policy_text(policies)}); then "
         f"{_deletion_text(jobs)}{_ttl_deletion_text(policies, name)}.",
@@ -154,12 +154,12 @@ def _applies_to_other_jobs(gang: Gang, stopped: Mapping[str, int], rule: Failure
 
 
 def _failure_text(rule: FailureRule) -> str:
-    who = f"a Job of {names(rule.roles)}" if rule.roles else "another Job"
-    with_what = [
+    subject = f"a Job of {names(rule.roles)}" if rule.roles else "another Job"
+    details = [
         *([" or ".join(rule.reasons)] if rule.reasons else ()),
         *([f"a message like {' or '.join(rule.patterns)}"] if rule.patterns else ()),
     ]
-    return f"{who} fails{' with ' if with_what else ''}{' and '.join(with_what)}"
+    return f"{subject} fails{' with ' if details else ''}{' and '.join(details)}"
 
 
 def _action_text(gang: Gang, job: Owner, lever: Lever, action: str) -> str:

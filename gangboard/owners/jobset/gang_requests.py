@@ -82,22 +82,22 @@ def _requests_of_policy(roles: tuple[Role, ...], request: GangRequest | None) ->
     if request is None or request.policy not in ("gang", "basic"):
         return request, roles
     if request.policy == "basic":
-        words = f"One group of all its pods, which are placed one by one ({_SCHEDULING})"
-        return replace(request, form=GangForm.POD_BY_POD, words=words), roles
+        text = f"One group of all its pods, which are placed one by one ({_SCHEDULING})"
+        return replace(request, form=GangForm.POD_BY_POD, words=text), roles
     if any(role.depends_on for role in roles):
         return _requests_per_role(roles, f"{_SCHEDULING}; they start one after the other")
     return _request_for_all(roles, request, _SCHEDULING), roles
 
 
 def _request_for_all(roles: Sequence[Role], request: GangRequest, field: str) -> GangRequest:
-    words = f"All its pods are one gang{_minimum_text(request, roles)} ({field})"
-    return replace(request, form=GangForm.WHOLE, words=words)
+    text = f"All its pods are one gang{_minimum_text(request, roles)} ({field})"
+    return replace(request, form=GangForm.WHOLE, words=text)
 
 
 def _requests_per_role(roles: Iterable[Role], field: str) -> JobSetGangRequests:
-    own = tuple(replace(role, gang_request=_derived_request((role,))) for role in roles)
-    words = f"Each ReplicatedJob is a gang of its own ({field})"
-    return GangRequest("gang", form=GangForm.PER_ROLE, words=words), own
+    own_roles = tuple(replace(role, gang_request=_derived_request((role,))) for role in roles)
+    text = f"Each ReplicatedJob is a gang of its own ({field})"
+    return GangRequest("gang", form=GangForm.PER_ROLE, words=text), own_roles
 
 
 def _requests_of_option(roles: tuple[Role, ...], policy: WireGangPolicy) -> JobSetGangRequests:
@@ -111,8 +111,8 @@ def _requests_of_option(roles: tuple[Role, ...], policy: WireGangPolicy) -> JobS
     if option == _PER_ROLE:
         return _requests_per_role(roles, field)
     if option == _TEMPLATE:
-        words = f"Groups as in a Workload template of its own ({field})"
-        return GangRequest("gang", form=GangForm.CUSTOM, words=words), roles
+        text = f"Groups as in a Workload template of its own ({field})"
+        return GangRequest("gang", form=GangForm.CUSTOM, words=text), roles
     if not option:
         return None, roles
     return GangRequest("unknown", words=f"A mode that is not known here ({field})"), roles
@@ -127,16 +127,16 @@ def _requests_of_entries(
     """Return the requests of the entries. A role that is in no entry has none."""
     requests: dict[str, GangRequest] = {}
     forms: set[GangForm] = set()
-    words: list[str] = []
+    texts: list[str] = []
     for entry in entries:
         targets = [read_text(name) for name in entry.target_replicated_jobs or ()]
-        mine = [role for role in roles if role.name in targets]
-        request, form, form_words = _request_of_entry(entry, mine)
-        requests.update((role.name, request) for role in mine)
+        own_roles = [role for role in roles if role.name in targets]
+        request, form, form_text = _request_of_entry(entry, own_roles)
+        requests.update((role.name, request) for role in own_roles)
         forms.add(form)
-        words.append(f"{names(targets)}: {form_words}")
-    if len(words) > _MAX_ENTRIES_NAMED:
-        words[_MAX_ENTRIES_NAMED:] = [f"{len(words) - _MAX_ENTRIES_NAMED} more entries"]
+        texts.append(f"{names(targets)}: {form_text}")
+    if len(texts) > _MAX_ENTRIES_NAMED:
+        texts[_MAX_ENTRIES_NAMED:] = [f"{len(texts) - _MAX_ENTRIES_NAMED} more entries"]
     form = forms.pop() if len(forms) == 1 else GangForm.CUSTOM
     return (
         GangRequest(
@@ -144,7 +144,7 @@ def _requests_of_entries(
             if any(role_request.policy == "gang" for role_request in requests.values())
             else "basic",
             form=form,
-            words=f"{'; '.join(words)} ({_SCHEDULING})",
+            words=f"{'; '.join(texts)} ({_SCHEDULING})",
         ),
         tuple(replace(role, gang_request=requests.get(role.name)) for role in roles),
     )

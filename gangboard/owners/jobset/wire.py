@@ -164,4 +164,4 @@ def read_independent_claim(wire: WireJobSet) -> str:
         ("spec.suspendReconciliation", spec.suspend_reconciliation, "Ignore"),
         ("spec.updatePolicy.reconciliationMode", update.reconciliation_mode, "Independent"),
     )
-    return next((f"{where}: {said}" for where, said, claim in claims if said == claim), "")
+    return next((f"{field}: {value}" for field, value, expected in claims if value == expected), "")

@@ -98,17 +98,17 @@ def _is_launcher(unit: Unit) -> bool:
 def _waiting_finding(
     unit: Unit, rule: UnitRule, waiting_part: str, ending: str = ""
 ) -> Finding | None:
-    wanted = sum(role.pods for role in unit.owner.roles if role.name == WORKER)
+    workers_wanted = sum(role.pods for role in unit.owner.roles if role.name == WORKER)
     ready = sum(pod.is_ready for pod in _workers(unit.gang.pods))
-    if ready >= wanted:
+    if ready >= workers_wanted:
         return None
-    workers = f"{all_of(wanted, 'worker')} are" if wanted > 1 else "its worker is"
+    workers = f"{all_of(workers_wanted, 'worker')} are" if workers_wanted > 1 else "its worker is"
     return unit_finding(
         rule,
         unit,
         f"{waiting_part} {workers} ready: {ready} {is_or_are(ready)}.{ending}",
         evidence=(
-            Evidence("workers ready", f"{ready} of {wanted}", unit.owner.meta.ref),
+            Evidence("workers ready", f"{ready} of {workers_wanted}", unit.owner.meta.ref),
             *(Evidence("restarts", str(job.retries), job.meta.ref) for job in unit.jobs),
         ),
         symptom=True,
@@ -126,13 +126,15 @@ def find_failed_workers(unit: Unit) -> Finding | None:
         return None
     reasons = sorted({pod.reason for pod in failed} - {""})
     why = f" ({names(reasons)})" if reasons else ""
-    they, them = ("it comes", "its pod is") if len(failed) == 1 else ("they come", "their pods are")
+    clause_start, clause_end = (
+        ("it comes", "its pod is") if len(failed) == 1 else ("they come", "their pods are")
+    )
     listed = names(pod.meta.ref.name for pod in failed)
     runs = any(pod.is_ready for pod in unit.gang.pods)
     return unit_finding(
         FAILED,
         unit,
-        f"{how_many_run(unit)}: {listed} failed{why}, and {they} back only when {them} deleted.",
+        f"{how_many_run(unit)}: {listed} failed{why}, and {clause_start} back only when {clause_end} deleted.",
         health=None if runs else Health.BLOCKED,
         advice=(_deletion_step(failed),),
         evidence=tuple(
@@ -146,13 +148,15 @@ def _deletion_step(failed: list[Pod]) -> AdvisedStep:
     """Return how these pods are made anew, with the command if it is short and its names are safe in a shell."""
     ref = failed[0].meta.ref
     listed = [pod.meta.ref.name for pod in failed]
-    words: tuple[str, ...] = ()
+    copied_command: tuple[str, ...] = ()
     if len(listed) <= MAX_PODS_IN_COMMAND:
-        words = command(f"kubectl delete pod -n {{}}{' {}' * len(listed)}", ref.namespace, *listed)
+        copied_command = command(
+            f"kubectl delete pod -n {{}}{' {}' * len(listed)}", ref.namespace, *listed
+        )
     text = "Have them re-created."
-    if not words:
+    if not copied_command:
         text = f"Delete the pods of the workers that failed, such as {label(ref)}."
-    return AdvisedStep(text, AdviceKind.REPLACE_PODS, words)
+    return AdvisedStep(text, AdviceKind.REPLACE_PODS, copied_command)
 
 
 def _workers(pods: tuple[Pod, ...]) -> list[Pod]:

@@ -66,8 +66,8 @@ def _refusal(unit: Unit) -> Condition | None:
 
 def _finding(unit: Unit, condition: Condition, rule: UnitRule) -> Finding:
     ref = unit.owner.meta.ref
-    begun = _SENTENCES.get(condition.reason, _NOT_MADE).format(name=label(ref))
-    text = f"{begun}: {quote(condition.message)}" if condition.message else begun
+    cause = _SENTENCES.get(condition.reason, _NOT_MADE).format(name=label(ref))
+    text = f"{cause}: {quote(condition.message)}" if condition.message else cause
     return unit_finding(
         rule,
         unit,

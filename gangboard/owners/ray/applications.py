@@ -69,27 +69,29 @@ def find_not_serving(unit: Unit) -> Finding | None:
         return None
     application = service.detail.get(APPLICATION, "")
     is_young = ready.reason == "Initializing" and not _is_broken(application)
-    what = "its applications are not deployed yet" if is_young else "nothing answers"
+    state_text = "its applications are not deployed yet" if is_young else "nothing answers"
     why = sentence(quote(application or ready.message))
-    found = [Evidence(f"Ready: {ready.reason}", ready.message, service.meta.ref)]
+    evidence = [Evidence(f"Ready: {ready.reason}", ready.message, service.meta.ref)]
     if application:
-        found.append(Evidence("application", application, service.meta.ref))
+        evidence.append(Evidence("application", application, service.meta.ref))
     return _service_finding(
         NOT_SERVING,
         unit,
-        f"{sentence_case(all_of(service.desired, 'pod'))} {is_or_are(service.desired)} ready, and {what}: {why}",
+        f"{sentence_case(all_of(service.desired, 'pod'))} {is_or_are(service.desired)} ready, and {state_text}: {why}",
         health=Health.STARTING if is_young else None,
         advice=() if is_young else (_describe_step(service.meta.ref),),
-        evidence=tuple(found),
+        evidence=tuple(evidence),
         since=ready.since,
     )
 
 
 def _describe_step(service: ObjectRef) -> AdvisedStep:
     """Return the step that Ray's guide begins with: the status has each application's and deployment's message."""
-    words = command("kubectl describe rayservices.ray.io {} -n {}", service.name, service.namespace)
+    copied_command = command(
+        "kubectl describe rayservices.ray.io {} -n {}", service.name, service.namespace
+    )
     text = f"Read in the status of {label(service)} what each of its applications lacks."
-    return AdvisedStep(text, AdviceKind.LOOK, words)
+    return AdvisedStep(text, AdviceKind.LOOK, copied_command)
 
 
 def find_invalid(unit: Unit) -> Finding | None:
@@ -108,9 +110,9 @@ def find_invalid(unit: Unit) -> Finding | None:
     )
 
 
-def _service_finding(rule: UnitRule, unit: Unit, message: str, **given: Any) -> Finding:
+def _service_finding(rule: UnitRule, unit: Unit, message: str, **details: Any) -> Finding:
     """Return a finding that is true of the whole service, whichever of its units it is found at."""
-    return replace(unit_finding(rule, unit, message, named=False, **given), unit="")
+    return replace(unit_finding(rule, unit, message, named=False, **details), unit="")
 
 
 NOT_SERVING = UnitRule(

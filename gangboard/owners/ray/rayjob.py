@@ -121,10 +121,10 @@ class RayJob(RayKind):
         )
 
     def complete(
-        self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
+        self, owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
         """Return it with the size of its RayCluster."""
-        cluster = next((child for child in made if is_cluster(child)), None)
+        cluster = next((child for child in children if is_cluster(child)), None)
         return taken_from(owner, cluster, _FIELDS_FROM_CLUSTER) if cluster is not None else owner
 
     def is_current(self, owner: Owner, child: Owner) -> bool:
@@ -171,7 +171,7 @@ class RayJob(RayKind):
                 f"KubeRay makes another RayCluster. {pods_made(owner.desired)}",
                 "Its work is submitted again and starts from its beginning.",
             )
-        what = (
+        cluster_text = (
             f"RayCluster {owner.detail[_CLUSTER]}" if _CLUSTER in owner.detail else "its RayCluster"
         )
         job = (
@@ -180,7 +180,7 @@ class RayJob(RayKind):
             else ""
         )
         return (
-            f"KubeRay deletes {what} with its {count(owner.desired, 'pod')}{job}: what Ray keeps in memory "
+            f"KubeRay deletes {cluster_text} with its {count(owner.desired, 'pod')}{job}: what Ray keeps in memory "
             "is lost.",
             "Once begun that runs to its end, whatever is asked for meanwhile.",
         )
@@ -193,9 +193,9 @@ class RayJob(RayKind):
         if _RAY in owner.detail:
             rows["Ray job"] = owner.detail[_RAY]
         if _CLUSTER in owner.detail:
-            kept = owner.finish is not None and _KEPT in owner.detail
+            is_kept = owner.finish is not None and _KEPT in owner.detail
             rows["RayCluster"] = owner.detail[_CLUSTER] + (
-                ", kept after the end (shutdownAfterJobFinishes is false)" if kept else ""
+                ", kept after the end (shutdownAfterJobFinishes is false)" if is_kept else ""
             )
         return rows
 
@@ -215,16 +215,16 @@ def _reported(status: _WireRayJobStatus) -> Reported | None:
 
 
 def _finish(status: _WireRayJobStatus) -> Finish | None:
-    state, of_ray = status.job_deployment_status, status.job_status or ""
-    at, message = read_time(status.end_time), read_text(status.message)
+    state, ray_status = status.job_deployment_status, status.job_status or ""
+    ended_at, message = read_time(status.end_time), read_text(status.message)
     if state in _FAILED_STATES:
-        return Finish(Outcome.FAILED, status.reason or state or "", message, at)
+        return Finish(Outcome.FAILED, status.reason or state or "", message, ended_at)
     if state != "Complete":
         return None
     # A stopped job is also complete, and KubeRay does not count it as a success.
-    if of_ray == "STOPPED":
-        return Finish(Outcome.FAILED, of_ray, message, at)
-    return Finish(Outcome.SUCCEEDED, status.reason or of_ray, message, at)
+    if ray_status == "STOPPED":
+        return Finish(Outcome.FAILED, ray_status, message, ended_at)
+    return Finish(Outcome.SUCCEEDED, status.reason or ray_status, message, ended_at)
 
 
 def _detail(spec: _WireRayJobSpec, status: _WireRayJobStatus) -> dict[str, str]:

@@ -94,10 +94,10 @@ class RayService(RayKind):
         )
 
     def complete(
-        self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
+        self, owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
         """Return it with the Ray groups of its RayClusters, named after these: there can be two."""
-        clusters = [cluster for cluster in made if is_cluster(cluster)]
+        clusters = [cluster for cluster in children if is_cluster(cluster)]
         if not clusters:
             return owner
         versions = [cluster.detail[VERSION] for cluster in clusters if VERSION in cluster.detail]

@@ -39,7 +39,11 @@ _LAST_KUBERNETES = 1, 36
 
 def find_waiting(unit: Unit) -> Finding | None:
     """Return a finding while workers have a node and wait for the head of their RayCluster."""
-    waiting = [(pod, one) for pod in unit.placed if (one := _head_wait_container(pod)) is not None]
+    waiting = [
+        (pod, container_of_pod)
+        for pod in unit.placed
+        if (container_of_pod := _head_wait_container(pod)) is not None
+    ]
     if not waiting:
         return None
     first, container = waiting[0]
@@ -71,9 +75,11 @@ def _head_wait_container(pod: Pod) -> Container | None:
         return None
     return next(
         (
-            one
-            for one in pod.containers
-            if one.init and one.name == _WAITS_FOR_HEAD and one.state != "terminated"
+            container
+            for container in pod.containers
+            if container.init
+            and container.name == _WAITS_FOR_HEAD
+            and container.state != "terminated"
         ),
         None,
     )

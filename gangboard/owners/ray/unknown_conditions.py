@@ -63,11 +63,11 @@ def _find(rule: UnitRule, unit: Unit) -> Finding | None:
         return None
     owner, condition = unknown
     ref = owner.meta.ref
-    begun = f"KubeRay says that {label(ref)} is not ready ({quote(condition.reason)})"
+    cause = f"KubeRay says that {label(ref)} is not ready ({quote(condition.reason)})"
     return unit_finding(
         rule,
         unit,
-        sentence(f"{begun}: {_text(condition)}"),
+        sentence(f"{cause}: {_text(condition)}"),
         health=Health.DEGRADED if unit.gang.ready else None,
         evidence=(Evidence(f"{condition.type}: {condition.reason}", condition.message, ref),),
         since=condition.since,

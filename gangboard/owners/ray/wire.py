@@ -90,8 +90,8 @@ class WireClusterStatus(WireRayStatus):
     @property
     def reported(self) -> Reported | None:
         """The ready workers. None if no worker is wanted; the head has no count."""
-        wanted = self.desired_worker_replicas or 0
-        return Reported(self.ready_worker_replicas or 0, wanted, "worker") if wanted > 0 else None
+        desired = self.desired_worker_replicas or 0
+        return Reported(self.ready_worker_replicas or 0, desired, "worker") if desired > 0 else None
 
 
 def roles_of(spec: WireClusterSpec, faults: list[str]) -> tuple[Role, ...]:
@@ -113,12 +113,12 @@ def _replicas(workers: _WireWorkers, lowest: int) -> int:
     """Return for how many replicas KubeRay makes pods (GetWorkerGroupDesiredReplicas in util.go)."""
     if workers.suspend:
         return 0
-    wanted = max(workers.replicas or 0, lowest)
-    return wanted if workers.max_replicas is None else min(wanted, max(0, workers.max_replicas))
+    desired = max(workers.replicas or 0, lowest)
+    return desired if workers.max_replicas is None else min(desired, max(0, workers.max_replicas))
 
 
-def _pod(part: _WireHead | _WireWorkers | None) -> WireTemplateSpec:
-    return template_spec(part.template if part is not None else None)
+def _pod(group: _WireHead | _WireWorkers | None) -> WireTemplateSpec:
+    return template_spec(group.template if group is not None else None)
 
 
 def _role(
@@ -139,8 +139,8 @@ def _role(
 
 def grace_of(spec: WireClusterSpec) -> int:
     """Return the longest grace of its pod templates, in seconds."""
-    parts = (spec.head_group_spec, *(spec.worker_group_specs or ()))
-    return max(_pod(part).grace_seconds for part in parts)
+    groups = (spec.head_group_spec, *(spec.worker_group_specs or ()))
+    return max(_pod(group).grace_seconds for group in groups)
 
 
 def is_cluster(owner: Owner) -> bool:

@@ -145,10 +145,10 @@ class TrainJob(OwnerKind):
         )
 
     def complete(
-        self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
+        self, owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
         """Return the TrainJob with the parts of its JobSet and the facts of its runtime."""
-        for child in made:
+        for child in children:
             if (child.meta.ref.group, child.meta.ref.kind) == _JOBSET_KIND:
                 owner = taken_from(owner, child, _FIELDS_FROM_JOBSET)
                 break
@@ -168,16 +168,16 @@ class TrainJob(OwnerKind):
         return rows
 
 
-def _reported(parts: Sequence[_WireJobsStatus]) -> Reported | None:
+def _reported(job_counts: Sequence[_WireJobsStatus]) -> Reported | None:
     """Return how many Jobs are ready or have succeeded. The status has no number of all: a part has one Job at least."""
-    up = wanted = 0
-    for part in parts:
-        succeeded = part.succeeded or 0
-        at_work = max(part.ready or 0, part.active or 0)
-        rest = succeeded + (part.failed or 0) + (part.suspended or 0)
-        up += (part.ready or 0) + succeeded
-        wanted += max(1, at_work + rest)
-    return Reported(up, wanted, "Job") if parts else None
+    up = total = 0
+    for counts in job_counts:
+        succeeded = counts.succeeded or 0
+        at_work = max(counts.ready or 0, counts.active or 0)
+        ended = succeeded + (counts.failed or 0) + (counts.suspended or 0)
+        up += (counts.ready or 0) + succeeded
+        total += max(1, at_work + ended)
+    return Reported(up, total, "Job") if job_counts else None
 
 
 def _progress(status: _WireTrainerStatus | None) -> str:

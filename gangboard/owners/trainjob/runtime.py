@@ -122,11 +122,11 @@ def _build(wire: WireRuntime, version: str, *, kind: str) -> Blueprint:
         detail |= {_GANG: "", _POLICY: request.policy}
         if request.quorum is not None:
             detail[_QUORUM] = str(request.quorum)
-    for part in (template.spec or _WireParts()).replicated_jobs or ():
-        meta = (part.template or _WireJobTemplate()).metadata or _WireStepMeta()
+    for replicated_job in (template.spec or _WireParts()).replicated_jobs or ():
+        meta = (replicated_job.template or _WireJobTemplate()).metadata or _WireStepMeta()
         step = (meta.labels or _WireStepLabels()).step
         if step:
-            detail[_STEP_PREFIX + part.name] = step
+            detail[_STEP_PREFIX + replicated_job.name] = step
     return Blueprint(read_meta(wire.metadata, GROUP, kind, version), detail)
 
 
@@ -202,7 +202,7 @@ def _role(trainjob: Owner, runtime: Blueprint, role: Role) -> Role:
     if not is_it or _TRAINER_STEP in runtime.detail.values():
         return role
     name = label(runtime.meta.ref)
-    unheard = Asked(
+    ignored = Asked(
         int(nodes),
         _NODES_FIELD,
         why_not=f"{name} labels no part as its trainer",
@@ -210,4 +210,4 @@ def _role(trainjob: Owner, runtime: Blueprint, role: Role) -> Role:
             f"Label the part of {name} that trains {_STEP}: {_TRAINER_STEP} ({ChangeMethod.RECREATE}).",
         ),
     )
-    return replace(role, asked=unheard)
+    return replace(role, asked=ignored)

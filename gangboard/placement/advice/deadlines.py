@@ -52,34 +52,38 @@ def find_deletions(what_if: WhatIf) -> PendingDeletions | None:
     expected = expected_terminations_of(what_if.unit.gang.cluster.room, what_if.snapshot)
     if not expected.all:
         return None
-    going = expected.select_expected(what_if.unit.now, what_if.own_uid, deleted=True)
-    if not going.any():
+    is_deleted = expected.select_expected(what_if.unit.now, what_if.own_uid, deleted=True)
+    if not is_deleted.any():
         return None
     candidates = what_if.candidate_nodes
-    relevant = np.flatnonzero(going & (expected.held(PODS, candidates) > 0))
+    relevant = np.flatnonzero(is_deleted & (expected.held(PODS, candidates) > 0))
     if not len(relevant):
         return None
     assessment = what_if.assessment
     totals = tuple(
-        replace(line, free=line.free + int(expected.held(line.resource, candidates)[going].sum()))
+        replace(
+            line, free=line.free + int(expected.held(line.resource, candidates)[is_deleted].sum())
+        )
         for line in assessment.totals
     )
     later = WhatIf(
         what_if.unit,
         what_if.request,
         replace(assessment, totals=totals),
-        _snapshot_without(what_if, expected, going),
+        _snapshot_without(what_if, expected, is_deleted),
     )
     return PendingDeletions(tuple(expected.all[index] for index in relevant.tolist()), later)
 
 
 def _snapshot_without(
-    what_if: WhatIf, expected: ExpectedTerminations, going: BoolColumn
+    what_if: WhatIf, expected: ExpectedTerminations, is_deleted: BoolColumn
 ) -> NodeSnapshot:
     """Return the nodes without the pods that are being deleted, built once for all gangs."""
-    cache, key = what_if.snapshot.cache, ("without", going.tobytes())
+    cache, key = what_if.snapshot.cache, ("without", is_deleted.tobytes())
     if key not in cache:
-        loads = [expected.all[index].termination.loads for index in np.flatnonzero(going).tolist()]
+        loads = [
+            expected.all[index].termination.loads for index in np.flatnonzero(is_deleted).tolist()
+        ]
         cache[key] = what_if.snapshot.changed(what_if.nodes_without(loads))
     snapshot: NodeSnapshot = cache[key]
     return snapshot
@@ -89,16 +93,16 @@ def wait_for_deletions(what_if: WhatIf, pending: PendingDeletions) -> Advice | N
     """Return the time at which the deleted pods have gone, if their room is enough."""
     if not pending.what_if.frees():
         return None
-    enough = _earliest_sufficient(what_if, pending.terminations) or pending.terminations
-    pods, names = _pods_on_candidates(what_if, enough)
-    last = max(end.termination.rounded for end in enough)
+    sufficient = _earliest_sufficient(what_if, pending.terminations) or pending.terminations
+    pods, names = _pods_on_candidates(what_if, sufficient)
+    last = max(termination.termination.rounded for termination in sufficient)
     return Advice(
         AdviceKind.WAIT_FOR_END,
         f"Wait: {count(pods, 'pod')} on {node_names_text(names)} will be gone by "
         f"{format_time(last, what_if.unit.now)}; {then_fits(what_if)}.",
         named=_refs(names),
-        at=max(end.termination.at for end in enough),
-        until=min(end.termination.rounded for end in enough),
+        at=max(termination.termination.at for termination in sufficient),
+        until=min(termination.termination.rounded for termination in sufficient),
     )
 
 
@@ -107,9 +111,10 @@ def mention_deletions(
 ) -> Iterator[Advice]:
     """Add to advice that it counts on the pods being deleted to go."""
     pods, names = _pods_on_candidates(what_if, pending.terminations)
-    first = min(end.termination.rounded for end in pending.terminations)
+    first = min(termination.termination.rounded for termination in pending.terminations)
     last = format_time(
-        max(end.termination.rounded for end in pending.terminations), what_if.unit.now
+        max(termination.termination.rounded for termination in pending.terminations),
+        what_if.unit.now,
     )
     verb = is_or_are(pods)
     clause = (
@@ -121,16 +126,21 @@ def mention_deletions(
             advice,
             text=advice.text.removesuffix(".") + clause,
             named=tuple(dict.fromkeys((*advice.named, *_refs(names)))),
-            at=advice.at and max(advice.at, *(end.termination.at for end in pending.terminations)),
+            at=advice.at
+            and max(
+                advice.at, *(termination.termination.at for termination in pending.terminations)
+            ),
             until=first if advice.until is None else min(advice.until, first),
         )
 
 
-def _pods_on_candidates(what_if: WhatIf, ends: Iterable[GangTermination]) -> tuple[int, list[str]]:
+def _pods_on_candidates(
+    what_if: WhatIf, terminations: Iterable[GangTermination]
+) -> tuple[int, list[str]]:
     """Return how many pods these are on nodes where members could go, and the names of the nodes."""
     pods: Counter[str] = Counter()
-    for end in ends:
-        for name, load in end.termination.loads.items():
+    for item in terminations:
+        for name, load in item.termination.loads.items():
             pods[name] += load.pods
     names = [
         what_if.snapshot.names[index] for index in np.flatnonzero(what_if.candidate_nodes).tolist()
@@ -152,25 +162,27 @@ def wait_for_deadlines(what_if: WhatIf) -> Iterator[Advice]:
     if not expected.all:
         return
     held = expected.held(what_if.deciding, what_if.candidate_nodes)
-    coming = expected.select_expected(what_if.unit.now, what_if.own_uid, deleted=False)
-    ends = [
+    is_expected = expected.select_expected(what_if.unit.now, what_if.own_uid, deleted=False)
+    terminations = [
         (expected.all[index], int(held[index]))
-        for index in np.flatnonzero(coming & (held > 0))[:MAX_TERMINATIONS].tolist()
+        for index in np.flatnonzero(is_expected & (held > 0))[:MAX_TERMINATIONS].tolist()
         if expected.all[index].gang.root != what_if.own_uid
     ]
-    sums = list(accumulate(amount for _, amount in ends))
+    sums = list(accumulate(amount for _, amount in terminations))
     first = bisect_left(sums, what_if.shortfall)
-    if first >= len(ends):
+    if first >= len(terminations):
         return
-    enough = _earliest_sufficient(what_if, [end for end, _ in ends[: first + MAX_TRIED]], first + 1)
-    if enough and what_if.frees(changed=_nodes_without(what_if, enough)):
-        yield _advice(what_if, enough)
+    sufficient = _earliest_sufficient(
+        what_if, [item for item, _ in terminations[: first + MAX_TRIED]], first + 1
+    )
+    if sufficient and what_if.frees(changed=_nodes_without(what_if, sufficient)):
+        yield _advice(what_if, sufficient)
 
 
 def _advice(what_if: WhatIf, terminations: Sequence[GangTermination]) -> Advice:
-    now, last = what_if.unit.now, max(end.termination.rounded for end in terminations)
-    whose = {end.gang.root: end.gang for end in terminations}
-    running_gangs = list(whose.values())
+    now, last = what_if.unit.now, max(item.termination.rounded for item in terminations)
+    gangs_by_uid = {item.gang.root: item.gang for item in terminations}
+    running_gangs = list(gangs_by_uid.values())
     named = first_examples(running_gangs)
     texts = [_gang_text(gang, terminations) for gang in named]
     if len(named) < len(running_gangs):
@@ -178,11 +190,11 @@ def _advice(what_if: WhatIf, terminations: Sequence[GangTermination]) -> Advice:
     is_single = len(running_gangs) == 1
     is_one = is_single and (
         _terminates_whole(running_gangs[0], terminations)
-        or sum(end.termination.pods for end in terminations) == 1
+        or sum(item.termination.pods for item in terminations) == 1
     )
     deadlines = (
         "deadline"
-        if len({end.termination.rounded for end in terminations}) == 1 and is_single
+        if len({item.termination.rounded for item in terminations}) == 1 and is_single
         else "deadlines"
     )
     return Advice(
@@ -191,8 +203,8 @@ def _advice(what_if: WhatIf, terminations: Sequence[GangTermination]) -> Advice:
         f"{'at' if len(terminations) == 1 else 'by'} {format_time(last, now)} at the latest "
         f"({'its' if is_one else 'their'} {deadlines}): {then_fits(what_if)}.",
         gangs=tuple(gang.ref for gang in named),
-        at=max(end.termination.at for end in terminations),
-        until=min(end.termination.rounded for end in terminations),
+        at=max(item.termination.at for item in terminations),
+        until=min(item.termination.rounded for item in terminations),
     )
 
 
@@ -207,54 +219,54 @@ def _gang_text(gang: RunningGang, terminations: Sequence[GangTermination]) -> st
 
 def _terminates_whole(gang: RunningGang, terminations: Sequence[GangTermination]) -> bool:
     """Whether all pods of the gang terminate or are being deleted."""
-    deleted = sum(end.pods for end in gang.terminations if end.deleted)
+    deleted = sum(item.pods for item in gang.terminations if item.deleted)
     return _count_pods(gang, terminations) + deleted >= sum(
         load.pods for load in gang.loads.values()
     )
 
 
 def _count_pods(gang: RunningGang, terminations: Sequence[GangTermination]) -> int:
-    return sum(end.termination.pods for end in terminations if end.gang.root == gang.root)
+    return sum(item.termination.pods for item in terminations if item.gang.root == gang.root)
 
 
 # How many
 
 
 def _earliest_sufficient(
-    what_if: WhatIf, ends: Sequence[GangTermination], fewest: int = 1
+    what_if: WhatIf, sequence: Sequence[GangTermination], fewest: int = 1
 ) -> tuple[GangTermination, ...]:
     """Return the terminations that are enough at the earliest time, in order of time.
 
     At least the first `fewest` are needed. Earlier terminations that do not help are left out. Empty: all
     together are not enough.
     """
-    if not ends or not what_if.fits(changed=_nodes_without(what_if, ends)):
+    if not sequence or not what_if.fits(changed=_nodes_without(what_if, sequence)):
         return ()
-    low, high = min(fewest, len(ends)), len(ends)
+    low, high = min(fewest, len(sequence)), len(sequence)
     while low < high:
         middle = (low + high) // 2
-        if what_if.fits(changed=_nodes_without(what_if, ends[:middle])):
+        if what_if.fits(changed=_nodes_without(what_if, sequence[:middle])):
             high = middle
         else:
             low = middle + 1
-    enough = tuple(ends[:high])
-    low, high = 0, len(enough) - 1
+    sufficient = tuple(sequence[:high])
+    low, high = 0, len(sufficient) - 1
     while low < high:
         middle = (low + high + 1) // 2
-        if what_if.fits(changed=_nodes_without(what_if, enough[middle:])):
+        if what_if.fits(changed=_nodes_without(what_if, sufficient[middle:])):
             low = middle
         else:
             high = middle - 1
-    *before, last = enough[low:]
+    *before, last = sufficient[low:]
     if len(before) >= MAX_TRIED:
         return *before, last
 
-    def are_enough(ends: Sequence[GangTermination]) -> bool:
+    def are_enough(sequence: Sequence[GangTermination]) -> bool:
         # The last one is what makes it enough.
-        return what_if.fits(changed=_nodes_without(what_if, (*ends, last)))
+        return what_if.fits(changed=_nodes_without(what_if, (*sequence, last)))
 
     return *keep_only_needed(before, are_enough), last
 
 
-def _nodes_without(what_if: WhatIf, ends: Iterable[GangTermination]) -> dict[str, NodeInfo]:
-    return what_if.nodes_without([end.termination.loads for end in ends])
+def _nodes_without(what_if: WhatIf, terminations: Iterable[GangTermination]) -> dict[str, NodeInfo]:
+    return what_if.nodes_without([item.termination.loads for item in terminations])

@@ -46,9 +46,9 @@ def wait_for_capacity(what_if: WhatIf) -> Iterator[Advice]:
 
 def wait_for_more_capacity(what_if: WhatIf) -> Advice:
     """Say that waiting helps, where it is not known how little room is enough."""
-    what = "room" if what_if.deciding == PODS else what_if.deciding
+    noun = "room" if what_if.deciding == PODS else what_if.deciding
     return Advice(
-        AdviceKind.WAIT_FOR_ROOM, f"Wait for more {what} to become free: {then_fits(what_if)}."
+        AdviceKind.WAIT_FOR_ROOM, f"Wait for more {noun} to become free: {then_fits(what_if)}."
     )
 
 
@@ -262,8 +262,8 @@ class _NodePlaces:
         self._now: Sequence[int] = what_if.feasible.max_pods(When.CURRENT)[nodes].tolist()
         self._most: Sequence[int] = what_if.feasible.max_pods(When.DRAINED)[nodes].tolist()
         self._requests = [
-            (name, amount, what_if.snapshot.resource(name).now[nodes].tolist())
-            for name, amount in what_if.requests.items()
+            (name, requested, what_if.snapshot.resource(name).now[nodes].tolist())
+            for name, requested in what_if.requests.items()
         ]
         self.places_taken = [0] * len(self.rows)
 
@@ -273,11 +273,11 @@ class _NodePlaces:
         if place > self._most[row]:
             return None
         step = lacking = 0
-        for name, amount, room in self._requests:
-            short = max(0, amount * place - room[row])
-            lacking += short
+        for name, amount, free in self._requests:
+            shortage = max(0, amount * place - free[row])
+            lacking += shortage
             if name == self._what_if.deciding:
-                step = short - max(0, amount * (place - 1) - room[row])
+                step = shortage - max(0, amount * (place - 1) - free[row])
         return step, lacking
 
     def freed(self) -> FreedAmounts:
@@ -286,9 +286,9 @@ class _NodePlaces:
         for row, places in enumerate(self.places_taken):
             place = self._now[row] + places
             lacking = {
-                name: amount * place - room[row]
-                for name, amount, room in self._requests
-                if places and amount * place > room[row]
+                name: amount * place - free[row]
+                for name, amount, free in self._requests
+                if places and amount * place > free[row]
             }
             if lacking:
                 freed[self._what_if.snapshot.names[self.rows[row]]] = lacking

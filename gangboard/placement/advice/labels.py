@@ -49,11 +49,11 @@ def advise_label_values(what_if: WhatIf, changed_object: ChangedObject) -> Itera
     if not values:
         return
     method = change_method(AdviceKind.SELECT, changed_object, what_if.unit.gang.cluster.kubernetes)
-    offered = listed([f"{label_value.key}={value}" for value in values[:_SHOWN]]).replace(
+    choices = listed([f"{label_value.key}={value}" for value in values[:_SHOWN]]).replace(
         " and ", " or "
     )
-    then = then_fits(what_if) if now else then_fit_when_empty(what_if)
-    text = f"Select {offered} instead of {label_value.key}={label_value.value}, which no node has: {then}"
+    outcome = then_fits(what_if) if now else then_fit_when_empty(what_if)
+    text = f"Select {choices} instead of {label_value.key}={label_value.value}, which no node has: {outcome}"
     yield Advice(
         AdviceKind.SELECT,
         with_method(text, method),
@@ -81,28 +81,28 @@ def advise_label_sources(what_if: WhatIf, changed_object: ChangedObject) -> Iter
         source = added.get(key)
         if source is None or source.flavor is None:
             continue
-        if value not in what_if.snapshot.labels(key).places:
+        if value not in what_if.snapshot.labels(key).codes_by_value:
             flavor = label(source.flavor)
             text = f"Correct {source.text} in {flavor}, or label its nodes: no node has it."
             yield Advice(AdviceKind.OTHER, text)
-    theirs = {key for key, _ in selected if key in added}
-    own_keys = {key for key, _ in selected} - theirs
-    if not theirs or not own_keys:
+    added_keys = {key for key, _ in selected if key in added}
+    own_keys = {key for key, _ in selected} - added_keys
+    if not added_keys or not own_keys:
         return
-    added_text = listed([added[key].text for key in sorted(theirs)])
+    added_text = listed([added[key].text for key in sorted(added_keys)])
     dropped = listed([f"{key}={value}" for key, value in sorted(selected) if key in own_keys])
-    it = "it" if len(own_keys) == 1 else "them"
-    if then := _outcome_without(what_if, own_keys):
+    pronoun = "it" if len(own_keys) == 1 else "them"
+    if outcome := _outcome_without(what_if, own_keys):
         method = change_method(
             AdviceKind.SELECT, changed_object, what_if.unit.gang.cluster.kubernetes
         )
         text = (
             f"Remove {dropped} from the node selector of {label(what_if.unit.owner.meta.ref)}, as no node "
-            f"with {added_text} has {it}: {then}"
+            f"with {added_text} has {pronoun}: {outcome}"
         )
         yield Advice(AdviceKind.SELECT, with_method(text, method), method=method)
-    if then := _outcome_without(what_if, theirs):
-        text = f"Use a queue that does not add {added_text}: {then}"
+    if outcome := _outcome_without(what_if, added_keys):
+        text = f"Use a queue that does not add {added_text}: {outcome}"
         yield Advice(
             AdviceKind.OTHER, with_method(text, ChangeMethod.RECREATE), method=ChangeMethod.RECREATE
         )
@@ -128,7 +128,7 @@ def _find_only_unmatched(what_if: WhatIf) -> _SelectedLabel | None:
         _SelectedLabel(key, value)
         for pod_set in what_if.pod_sets
         for key, value in pod_set.shape.node_selector.items()
-        if value not in what_if.snapshot.labels(key).places
+        if value not in what_if.snapshot.labels(key).codes_by_value
     }
     return unmatched.pop() if len(unmatched) == 1 else None
 
@@ -138,9 +138,11 @@ def _values_of(what_if: WhatIf, key: str) -> list[str]:
     if key == HOSTNAME:
         return []
     texts = what_if.snapshot.labels(key)
-    counts = np.bincount(texts.codes, minlength=len(texts.places)).tolist()
+    counts = np.bincount(texts.codes, minlength=len(texts.codes_by_value)).tolist()
     counted = [
-        (-counts[index], value) for value, index in texts.places.items() if value is not None
+        (-counts[index], value)
+        for value, index in texts.codes_by_value.items()
+        if value is not None
     ]
     return [value for _, value in sorted(counted)[:MAX_VALUES]]
 

@@ -102,10 +102,10 @@ def restore(what_if: WhatIf) -> Iterator[Advice]:
     for node in chosen.values():
         amounts.update({name: node.withheld[name] for name in requested & node.withheld.keys()})
     names = sorted(chosen)
-    what = listed(format_amounts(amounts))
+    amounts_text = listed(format_amounts(amounts))
     yield Advice(
         AdviceKind.RESTORE,
-        f"Make {what} of {node_names_text(names)} allocatable again: {then_fits(what_if)}. "
+        f"Make {amounts_text} of {node_names_text(names)} allocatable again: {then_fits(what_if)}. "
         f"Look at {_likely_causes(amounts)}.",
         nodes=tuple(node_ref(name) for name in names),
         named=tuple(node_ref(name) for name in first_examples(names)),

@@ -79,19 +79,19 @@ def advise(unit: Unit) -> tuple[Advice, ...]:
         return ()
     what_if = WhatIf(unit, placing.request, placing.assessment, nodes_to_free(unit))
     is_topology = Constraint.TOPOLOGY in placing.assessment.constraints
-    going = find_deletions(what_if)
-    waits = wait_for_deletions(what_if, going) if going is not None else None
-    if waits is not None:
-        return (waits,)
+    pending = find_deletions(what_if)
+    wait = wait_for_deletions(what_if, pending) if pending is not None else None
+    if wait is not None:
+        return (wait,)
 
-    def advice_by(maker: AdviceSource) -> Iterable[Advice]:
-        if going is not None and maker in _CAPACITY_ADVICE:
-            return mention_deletions(what_if, going, maker(going.what_if))
-        return maker(what_if)
+    def advice_by(source: AdviceSource) -> Iterable[Advice]:
+        if pending is not None and source in _CAPACITY_ADVICE:
+            return mention_deletions(what_if, pending, source(pending.what_if))
+        return source(what_if)
 
     advised: list[Advice] = []
-    for maker in _BY_TOPOLOGY if is_topology else _BY_NODES:
-        advised += advice_by(maker)
+    for source in _BY_TOPOLOGY if is_topology else _BY_NODES:
+        advised += advice_by(source)
         if len(advised) >= MAX_ADVICE:
             break
     advised = advised[:MAX_ADVICE]

@@ -133,8 +133,10 @@ def _recreate(what_if: WhatIf) -> _RecreatedOwner | None:
     for pod in role_pods:
         maker = pod.meta.controller
         jobs.setdefault(maker.uid if maker is not None else "", []).append(_unbind(pod))
-    others = [_unbind(pod) for name, pods in by_role.items() if name != role.name for pod in pods]
-    return _RecreatedOwner(what_if, job, role, jobs, others, changed)
+    other_pods = [
+        _unbind(pod) for name, pods in by_role.items() if name != role.name for pod in pods
+    ]
+    return _RecreatedOwner(what_if, job, role, jobs, other_pods, changed)
 
 
 def _find_waiting_job(unit: Unit) -> Owner | None:
@@ -150,19 +152,25 @@ def _is_plain(unit: Unit, role: Role) -> bool:
     """Whether only the owner's controller and user decide its size and the quorums of its Jobs."""
     gang, owner = unit.gang, unit.owner
     makers = {job.meta.ref.uid for job in gang.jobs}
-    unasked = all(
+    groups_are_plain = all(
         group.entry is None
         and group.meta.controller is not None
         and group.meta.controller.uid in makers
         and not group.topology_keys
         for group in gang.groups
     )
-    asks = any(job.gang_request is not None for job in (owner, *gang.jobs))
+    requests_gang = any(job.gang_request is not None for job in (owner, *gang.jobs))
     is_known = unit.quorum is None or unit.quorum == role.pods
     if unit.group is None and unit.group_name:
         is_known = False
     is_managed = owner.meta.controller is not None or owner.managed_by or owner.restarting
-    return unasked and not asks and is_known and not is_managed and not gang.foreign_pods
+    return (
+        groups_are_plain
+        and not requests_gang
+        and is_known
+        and not is_managed
+        and not gang.foreign_pods
+    )
 
 
 def _pods_by_role(unit: Unit) -> Mapping[str, Sequence[Pod]] | None:

@@ -34,25 +34,29 @@ def lower_quorum(what_if: WhatIf) -> Iterator[Advice]:
     if placed >= unit.quorum:
         return
     changed_object = _quorum_holder(what_if, group)
-    when, most, now = _largest_with_moment(what_if)
-    fitting = _largest_in_any_order(what_if, most, when)
+    when, largest, now = _largest_with_moment(what_if)
+    fitting = _largest_in_any_order(what_if, largest, when)
     if when is When.DRAINED and fitting <= now:
-        when, most, fitting = When.CURRENT, now, _largest_in_any_order(what_if, now, When.CURRENT)
+        when, largest, fitting = (
+            When.CURRENT,
+            now,
+            _largest_in_any_order(what_if, now, When.CURRENT),
+        )
     quorum = placed + fitting
     if changed_object is None or fitting < 1 or quorum >= unit.quorum:
         return
     method = change_method(AdviceKind.QUORUM, changed_object, unit.gang.cluster.kubernetes)
     changed_ref = (unit.jobs[0] if changed_object is ChangedObject.GANG_JOB else group).meta.ref
     result = pods_fit_text(fitting, when, now)
-    if fitting < most:
-        result += f" whichever the scheduler takes first, {most} {ONLY_IN_SOME_ORDERS}"
-    what = f"Lower the quorum of {_quorum_holder_label(what_if, group, changed_object)} from {unit.quorum}"
+    if fitting < largest:
+        result += f" whichever the scheduler takes first, {largest} {ONLY_IN_SOME_ORDERS}"
+    change = f"Lower the quorum of {_quorum_holder_label(what_if, group, changed_object)} from {unit.quorum}"
     job = job_of_group(what_if, group)
     if job is not None and job.gang_request is not None and job.gang_request.derived:
-        what = f"Set minCount of {label(job.meta.ref)}, which has none,"
+        change = f"Set minCount of {label(job.meta.ref)}, which has none,"
     yield Advice(
         AdviceKind.QUORUM,
-        with_method(f"{what} to {quorum}: {result}", method),
+        with_method(f"{change} to {quorum}: {result}", method),
         method=method,
         count=quorum,
         command=_command(what_if, changed_ref, ("minCount",), quorum, method),

@@ -57,7 +57,7 @@ def _suspend(what_if: WhatIf, kind: AdviceKind) -> Iterator[Advice]:
     chosen = chosen or _choose_by_search(what_if, running, allowed)
     if not chosen:
         return
-    whom = listed(
+    gangs_text = listed(
         [
             f"{candidate.gang.ref.kind} {candidate.gang.ref.namespace}/{candidate.gang.ref.name} "
             f"(priority {candidate.gang.priority})"
@@ -65,12 +65,12 @@ def _suspend(what_if: WhatIf, kind: AdviceKind) -> Iterator[Advice]:
         ]
     )
     if kind is AdviceKind.SUSPEND_BROKEN:
-        whom += f", which {is_or_are(len(chosen))} not whole and"
+        gangs_text += f", which {is_or_are(len(chosen))} not whole and"
     else:
-        whom += ", which"
+        gangs_text += ", which"
     yield Advice(
         kind,
-        f"Suspend {whom} {_held_text(what_if, chosen)}: {then_fits(what_if)}.",
+        f"Suspend {gangs_text} {_held_text(what_if, chosen)}: {then_fits(what_if)}.",
         gangs=tuple(candidate.gang.ref for candidate in chosen),
     )
 
@@ -112,9 +112,9 @@ def _allowed_gangs(what_if: WhatIf, running: RunningGangs) -> BoolColumn:
     """Return the gangs that advice may stop: none of higher priority, and not the gang itself."""
     own_uid = what_if.own_uid
     allowed: BoolColumn = running.priorities <= _priority(what_if)
-    if own_uid in running.places:
+    if own_uid in running.index_by_uid:
         allowed = allowed.copy()
-        allowed[running.places[own_uid]] = False
+        allowed[running.index_by_uid[own_uid]] = False
     return allowed
 
 
@@ -130,7 +130,7 @@ def _choose_by_places(
     codes, missing = what_if.missing_by_domain()
     gains = running.gains(what_if.snapshot, what_if.feasible, what_if.shape, codes)
     may = np.flatnonzero(allowed[gains.owners])
-    owners, domains, places = gains.owners[may], gains.domains[may], gains.places[may]
+    owners, domains, places = gains.owners[may], gains.domains[may], gains.pods[may]
     enough = np.flatnonzero(places >= missing[domains])
     if len(enough):
         held = _held_amounts(what_if, running)

@@ -133,10 +133,12 @@ class WhatIf:
                 return max(1, line.needed - line.free)
         return 1
 
-    def nodes_without(self, parts: Iterable[Mapping[str, Requested]]) -> dict[str, NodeInfo]:
+    def nodes_without(
+        self, loads_by_gang: Iterable[Mapping[str, Requested]]
+    ) -> dict[str, NodeInfo]:
         """Return the nodes that these loads leave, by name and without them."""
         changed: dict[str, NodeInfo] = {}
-        for loads in parts:
+        for loads in loads_by_gang:
             for name, load in loads.items():
                 row = self.snapshot.row(name)
                 if row is not None:
@@ -148,10 +150,10 @@ class WhatIf:
     def needed_changes(self, changed: Mapping[str, NodeInfo]) -> dict[str, NodeInfo]:
         """Return the changed nodes, by name, without those that need not change."""
 
-        def some(names: Sequence[str]) -> dict[str, NodeInfo]:
+        def select(names: Sequence[str]) -> dict[str, NodeInfo]:
             return {name: changed[name] for name in names}
 
-        return some(keep_only_needed(sorted(changed), lambda names: self.fits(some(names))))
+        return select(keep_only_needed(sorted(changed), lambda names: self.fits(select(names))))
 
     @property
     def moment(self) -> When:
@@ -271,11 +273,11 @@ class WhatIf:
         if not self.request.topology_keys:
             return int(self.feasible.summary()[0]) + sum(gain for _, gain in gains)
         codes, missing = self.missing_by_domain()
-        room = self.request.needed - missing
+        counts = self.request.needed - missing
         for row, gain in gains:
             if codes[row] >= 0:
-                room[codes[row]] += gain
-        return max(0, int(room.max())) if len(room) else 0
+                counts[codes[row]] += gain
+        return max(0, int(counts.max())) if len(counts) else 0
 
     def missing_by_domain(self) -> tuple[IntColumn, IntColumn]:
         """Return the domain of each node (-1: none that counts) and how many places each lacks.
@@ -326,15 +328,15 @@ class WhatIf:
 
 
 def keep_only_needed(
-    things: Sequence[Item], are_enough: Callable[[Sequence[Item]], bool]
+    items: Sequence[Item], are_enough: Callable[[Sequence[Item]], bool]
 ) -> tuple[Item, ...]:
     """Return things that are enough together, without those that are not needed.
 
     They are tried in their order. `are_enough` may be called with none of them.
     """
-    needed = tuple(things)
-    for thing in things:
-        fewer = tuple(other for other in needed if other is not thing)
+    needed = tuple(items)
+    for item in items:
+        fewer = tuple(candidate for candidate in needed if candidate is not item)
         if are_enough(fewer):
             needed = fewer
     return needed

@@ -76,7 +76,7 @@ def freed_text(freed: Mapping[str, Mapping[str, int]]) -> str:
 
 def _amounts_of(amounts: Mapping[str, int]) -> str:
     # Who frees as much as it says must have freed enough.
-    return " and ".join(format_amounts(amounts, up=True))
+    return " and ".join(format_amounts(amounts, round_up=True))
 
 
 def fit_when(when: When, now: int) -> str:

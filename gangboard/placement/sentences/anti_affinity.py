@@ -22,8 +22,8 @@ from gangboard.placement.sentences.wording import PodCount
 def shared_scope_text(snapshot: NodeSnapshot, shapes: Iterable[Shape]) -> str:
     """Return what pods may not share: `a node`, `a value of zone`, `a node or a value of zone`."""
     keys = sorted({key for shape in shapes for key in _blocking_labels(snapshot, shape)})
-    places = ["a node" if key == HOSTNAME else f"a value of {key}" for key in keys]
-    return " or ".join(places) or "a node"
+    scopes = ["a node" if key == HOSTNAME else f"a value of {key}" for key in keys]
+    return " or ".join(scopes) or "a node"
 
 
 def _blocking_labels(snapshot: NodeSnapshot, shape: Shape) -> set[str]:
@@ -50,12 +50,12 @@ def _blocking_labels(snapshot: NodeSnapshot, shape: Shape) -> set[str]:
 
 
 def anti_affinity_by_label(
-    unit: Unit, meant: list[ShapeFit], pod_count: PodCount, *, is_blocked: bool
+    unit: Unit, affected: list[ShapeFit], pod_count: PodCount, *, is_blocked: bool
 ) -> str | None:
     """Return the sentence for equal pods and one node label. None: there are more shapes or labels."""
-    if len(meant) != 1:
+    if len(affected) != 1:
         return None
-    shape, snapshot = meant[0].shape, nodes_for(unit)
+    shape, snapshot = affected[0].shape, nodes_for(unit)
     keys = _blocking_labels(snapshot, shape)
     if len(keys) != 1 or HOSTNAME in keys:
         return None
@@ -83,8 +83,8 @@ def anti_affinity_by_label(
 
 def _eligible_values(snapshot: NodeSnapshot, shape: Shape, key: str) -> set[str]:
     """Return the values of the label on nodes that could ever host one."""
-    places = np.flatnonzero(feasible_nodes_of(snapshot, shape).eligible()).tolist()
-    return {value for row in places if (value := snapshot[row].labels.get(key)) is not None}
+    rows = np.flatnonzero(feasible_nodes_of(snapshot, shape).eligible()).tolist()
+    return {value for row in rows if (value := snapshot[row].labels.get(key)) is not None}
 
 
 def _blocked_values_text(snapshot: NodeSnapshot, shape: Shape, key: str) -> str:
@@ -104,5 +104,5 @@ def _blocked_values_text(snapshot: NodeSnapshot, shape: Shape, key: str) -> str:
 
 
 def _values_text(number: int) -> str:
-    what = "the only value" if number == 1 else f"the {number} values"
-    return f"{what} with usable nodes"
+    noun = "the only value" if number == 1 else f"the {number} values"
+    return f"{noun} with usable nodes"

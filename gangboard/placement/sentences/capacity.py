@@ -77,31 +77,37 @@ def _shortage_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit
         return _too_large_text(unit, assessment, shapes)
     if assessment.cause is PlacementCause.FRAGMENTED:
         return _fragmented_text(unit, assessment, shapes)
-    lack = find_shortage(unit, assessment, shapes, When.CURRENT)
-    if lack is None:
+    shortage = find_shortage(unit, assessment, shapes, When.CURRENT)
+    if shortage is None:
         return f"too little is free for {pod_count_of(assessment)} on {_nodes_text(shapes)}"
-    if lack.resource == PODS:
-        text = _pod_limit_text(lack)
+    if shortage.resource == PODS:
+        text = _pod_limit_text(shortage)
     else:
-        text = _insufficient_text(lack, assessment.cause is PlacementCause.OCCUPIED)
+        text = _insufficient_text(shortage, assessment.cause is PlacementCause.OCCUPIED)
     return f"{text}{fit_clause(unit, assessment, shapes, When.CURRENT)}"
 
 
 def _unavailable_nodes_text(shapes: Sequence[ShapeFit]) -> str:
     """Return `; 1 more node is cordoned`: nodes that members could use if they were given back."""
-    out = {
-        why: max((_count_excluded(shape_fit, why) for shape_fit in shapes), default=0)
-        for why in (Filter.CORDON, Filter.NOT_READY, Filter.UNSAID)
+    numbers = {
+        node_filter: max(
+            (_count_excluded(shape_fit, node_filter) for shape_fit in shapes), default=0
+        )
+        for node_filter in (Filter.CORDON, Filter.NOT_READY, Filter.UNSAID)
     }
-    words = {Filter.CORDON: "cordoned", Filter.NOT_READY: "not ready"}
-    parts = [
+    states = {Filter.CORDON: "cordoned", Filter.NOT_READY: "not ready"}
+    texts = [
         f"{count(number, 'more node')} "
-        + (f"{is_or_are(number)} {words[why]}" if why in words else unreported_text(number))
-        for why, number in out.items()
+        + (
+            f"{is_or_are(number)} {states[node_filter]}"
+            if node_filter in states
+            else unreported_text(number)
+        )
+        for node_filter, number in numbers.items()
         if number
     ]
-    parts += _out_of_reach_texts(shapes)
-    return f"; {listed(parts)}" if parts else ""
+    texts += _out_of_reach_texts(shapes)
+    return f"; {listed(texts)}" if texts else ""
 
 
 def _out_of_reach_texts(shapes: Sequence[ShapeFit]) -> list[str]:
@@ -123,8 +129,8 @@ def _out_of_reach_texts(shapes: Sequence[ShapeFit]) -> list[str]:
     return [f"{have} another {term.topology_key} (pod affinity)"]
 
 
-def _count_excluded(shape_fit: ShapeFit, why: Filter) -> int:
-    excluded = shape_fit.eligibility.excluded.get(why)
+def _count_excluded(shape_fit: ShapeFit, node_filter: Filter) -> int:
+    excluded = shape_fit.eligibility.excluded.get(node_filter)
     return excluded.count if excluded is not None else 0
 
 
@@ -190,35 +196,37 @@ def _nodes_text(shapes: Sequence[ShapeFit]) -> str:
 # Sentences
 
 
-def _insufficient_text(lack: Shortage, is_occupied: bool) -> str:
-    needed, available = needed_and_available(lack.resource, lack.needed, lack.available)
-    nodes = usable_nodes_text(lack.nodes, lack.labels)
-    text = f"{lack.pod_count.verb('need')} {needed}, and {free_text(lack.resource, available)} on {nodes}"
+def _insufficient_text(shortage: Shortage, is_occupied: bool) -> str:
+    needed, available = needed_and_available(shortage.resource, shortage.needed, shortage.available)
+    nodes = usable_nodes_text(shortage.nodes, shortage.labels)
+    text = f"{shortage.pod_count.verb('need')} {needed}, and {free_text(shortage.resource, available)} on {nodes}"
     # Less than one pod needs is enough for none, wherever it is.
-    is_enough_for_one = lack.available * lack.pod_count.number >= lack.needed
-    if is_occupied and is_enough_for_one and min(lack.pod_count.number, lack.nodes) > 1:
+    is_enough_for_one = shortage.available * shortage.pod_count.number >= shortage.needed
+    if is_occupied and is_enough_for_one and min(shortage.pod_count.number, shortage.nodes) > 1:
         return f"{text}, nowhere enough for one"
     return text
 
 
-def _pod_limit_text(lack: Shortage) -> str:
-    number = "no more pods" if not lack.available else f"{lack.available} more"
-    verb = "takes" if lack.nodes == 1 else "take"
-    nodes = usable_nodes_text(lack.nodes, lack.labels)
-    return f"{lack.pod_count.verb('need')} a place, and {nodes} {verb} {number}"
+def _pod_limit_text(shortage: Shortage) -> str:
+    number = "no more pods" if not shortage.available else f"{shortage.available} more"
+    verb = "takes" if shortage.nodes == 1 else "take"
+    nodes = usable_nodes_text(shortage.nodes, shortage.labels)
+    return f"{shortage.pod_count.verb('need')} a place, and {nodes} {verb} {number}"
 
 
 def _too_large_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
-    lack = find_shortage(unit, assessment, shapes, When.DRAINED)
-    if lack is None:
+    shortage = find_shortage(unit, assessment, shapes, When.DRAINED)
+    if shortage is None:
         return _fragmented_when_empty_text(unit, assessment, shapes)
-    nodes = usable_nodes_text(lack.nodes, lack.labels)
-    have = "has" if lack.nodes == 1 else "have"
-    if lack.resource == PODS:
-        needed, available = "a place", f"{lack.available} places for pods"
+    nodes = usable_nodes_text(shortage.nodes, shortage.labels)
+    have = "has" if shortage.nodes == 1 else "have"
+    if shortage.resource == PODS:
+        needed, available = "a place", f"{shortage.available} places for pods"
     else:
-        needed, available = needed_and_available(lack.resource, lack.needed, lack.available)
-    text = f"{lack.pod_count.verb('need')} {needed}, but {nodes} {have} {available} even when empty"
+        needed, available = needed_and_available(
+            shortage.resource, shortage.needed, shortage.available
+        )
+    text = f"{shortage.pod_count.verb('need')} {needed}, but {nodes} {have} {available} even when empty"
     return f"{text}{fit_clause(unit, assessment, shapes, When.DRAINED)}"
 
 
@@ -260,8 +268,8 @@ def _fragmented_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeF
         return f"enough is free in total for {pod_count}, but in pieces{fit_text}"
     if not _decides_alone(unit, shape_fit, resource, most):
         return _different_nodes_text(assessment, shape_fit, fit_text)
-    piece = format_amount(resource, requested[resource])
-    text = f"{pod_count.verb('need')} {piece}{pod_count.each}, and {free_text(resource, format_quantity(resource, line.free))}"
+    request_text = format_amount(resource, requested[resource])
+    text = f"{pod_count.verb('need')} {request_text}{pod_count.each}, and {free_text(resource, format_quantity(resource, line.free))}"
     if not most:
         return f"{text}, but no node has {format_quantity(resource, requested[resource])} ({_free_by_node_text(unit, shape_fit, resource)})"
     return f"{text}, but in pieces{fit_text} ({_free_by_node_text(unit, shape_fit, resource)})"
@@ -269,14 +277,14 @@ def _fragmented_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeF
 
 def _decides_alone(unit: Unit, shape_fit: ShapeFit, resource: str, most: int) -> bool:
     """Whether the free amount of one resource decides how many pods fit, so that no node lacks another."""
-    pieces = (
+    pods_by_node = (
         _free_amounts(unit, shape_fit, resource, When.CURRENT)
         // requested_amounts(shape_fit.shape)[resource]
     )
-    return total(pieces) == most
+    return total(pods_by_node) == most
 
 
-def _different_nodes_text(assessment: Assessment, shape_fit: ShapeFit, end: str) -> str:
+def _different_nodes_text(assessment: Assessment, shape_fit: ShapeFit, suffix: str) -> str:
     """Return the sentence for nodes that have enough of one resource and lack another."""
     free = format_amounts(
         {
@@ -287,7 +295,7 @@ def _different_nodes_text(assessment: Assessment, shape_fit: ShapeFit, end: str)
     )
     pod_count = pod_count_of(assessment)
     text = f"{pod_count.verb('need')} {_requests_text(shape_fit, pod_count)}, and {listed(free)} are free"
-    return f"{text}, but not on the same nodes{end}"
+    return f"{text}, but not on the same nodes{suffix}"
 
 
 def _scarcest(assessment: Assessment, shape_fit: ShapeFit) -> str:
@@ -309,11 +317,11 @@ def _free_by_node_text(unit: Unit, shape_fit: ShapeFit, resource: str) -> str:
         _free_amounts(unit, shape_fit, resource, When.CURRENT), return_counts=True
     )
     amounts = dict(zip(free.tolist(), times.tolist(), strict=True))
-    parts = []
+    texts = []
     for amount, number in sorted(amounts.items(), reverse=True)[:3]:
         each = " each" if number > 1 else ""
-        parts.append(f"{nodes_with_verb(number)} {format_quantity(resource, amount)}{each}")
+        texts.append(f"{nodes_with_verb(number)} {format_quantity(resource, amount)}{each}")
     if len(amounts) > 3:
-        rest = sum(number for _, number in sorted(amounts.items(), reverse=True)[3:])
-        parts.append(f"{count(rest, 'other')} less")
-    return listed(parts)
+        remaining = sum(number for _, number in sorted(amounts.items(), reverse=True)[3:])
+        texts.append(f"{count(remaining, 'other')} less")
+    return listed(texts)

@@ -103,10 +103,8 @@ def _topology_text(
     )
     if best is None:
         return f"{text}, and none has room for all of {pod_count.object_pronoun} {when}", ()
-    values, room = best
-    sentence = (
-        f"{text}, and the best ({names(values)}) has room for {room} of {pod_count.total} {when}"
-    )
+    values, pods_text = best
+    sentence = f"{text}, and the best ({names(values)}) has room for {pods_text} of {pod_count.total} {when}"
     return sentence, _domain_evidence(request.topology_keys, values, "best")
 
 
@@ -116,27 +114,29 @@ def _best_domain(
     """Return the domain in which most pods fit and how many; None for pods of several shapes."""
     if len(shapes) != 1:
         return None
-    room: dict[tuple[str, ...], int] = {}
+    pods_by_values: dict[tuple[str, ...], int] = {}
     snapshot = nodes_for(unit)
     feasible = feasible_nodes_of(snapshot, shapes[0].shape)
     max_pods = feasible.max_pods(when)
     for row in np.flatnonzero(feasible.eligible(tuple(keys))).tolist():
         values = tuple(snapshot[row].labels.get(key, "") for key in keys)
-        room[values] = room.get(values, 0) + int(max_pods[row])
-    if not room:
+        pods_by_values[values] = pods_by_values.get(values, 0) + int(max_pods[row])
+    if not pods_by_values:
         return None
-    best = max(sorted(room), key=lambda values: room[values])
-    return best, room[best]
+    best = max(sorted(pods_by_values), key=lambda values: pods_by_values[values])
+    return best, pods_by_values[best]
 
 
 def _pairs_text(keys: Sequence[str], values: Sequence[str]) -> str:
     return names(f"{key}={value}" for key, value in zip(keys, values, strict=True))
 
 
-def _domain_evidence(keys: Sequence[str], values: Sequence[str], word: str) -> tuple[Evidence, ...]:
+def _domain_evidence(
+    keys: Sequence[str], values: Sequence[str], adjective: str
+) -> tuple[Evidence, ...]:
     """A hostname as a value is the name of a node: it goes with a reference."""
     return tuple(
-        Evidence(f"{word} {key}", value, node_ref(value) if key == HOSTNAME else None)
+        Evidence(f"{adjective} {key}", value, node_ref(value) if key == HOSTNAME else None)
         for key, value in zip(keys, values, strict=True)
     )
 
@@ -145,49 +145,49 @@ def _domain_evidence(keys: Sequence[str], values: Sequence[str], word: str) -> t
 
 
 def _ports_text(assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool) -> str:
-    with_ports = [shape_fit for shape_fit in shapes if shape_fit.shape.host_ports]
-    ports = sorted({port.port for shape_fit in with_ports for port in shape_fit.shape.host_ports})
+    affected = [shape_fit for shape_fit in shapes if shape_fit.shape.host_ports]
+    ports = sorted({port.port for shape_fit in affected for port in shape_fit.shape.host_ports})
     noun = "host port" if len(ports) == 1 else "host ports"
-    pod_count = _affected_pods(assessment, shapes, with_ports)
+    pod_count = _affected_pods(assessment, shapes, affected)
     text = f"{pod_count.verb('need')} {noun} {names(map(str, ports))}{pod_count.each}"
-    return f"{text}, {_one_per_node_text(with_ports, is_blocked)}"
+    return f"{text}, {_one_per_node_text(affected, is_blocked)}"
 
 
 def _anti_affinity_text(
     unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool
 ) -> str:
-    of_set = [
+    affected = [
         shape_fit
         for shape_fit in shapes
         if shape_fit.shape.anti_affinity or shape_fit.shape.matched_terms
     ]
-    pod_count = _affected_pods(assessment, shapes, of_set)
-    by_label = anti_affinity_by_label(unit, of_set, pod_count, is_blocked=is_blocked)
+    pod_count = _affected_pods(assessment, shapes, affected)
+    by_label = anti_affinity_by_label(unit, affected, pod_count, is_blocked=is_blocked)
     if by_label is not None:
         return by_label
-    places = shared_scope_text(nodes_for(unit), [shape_fit.shape for shape_fit in of_set])
+    places = shared_scope_text(nodes_for(unit), [shape_fit.shape for shape_fit in affected])
     if places != "a node" or not all(
-        has_host_anti_affinity(shape_fit.shape, shape_fit.shape) for shape_fit in of_set
+        has_host_anti_affinity(shape_fit.shape, shape_fit.shape) for shape_fit in affected
     ):
-        return _anti_affinity_to_others_text(places, of_set, pod_count, is_blocked)
+        return _anti_affinity_to_others_text(places, affected, pod_count, is_blocked)
     if pod_count.number == 1:
         text = f"{pod_count} must not share a node with pods like it"
     else:
         text = f"{pod_count} must be on different nodes"
-    return f"{text}, {_one_per_node_text(of_set, is_blocked)}"
+    return f"{text}, {_one_per_node_text(affected, is_blocked)}"
 
 
 def _anti_affinity_to_others_text(
-    places: str, meant: Sequence[ShapeFit], pod_count: PodCount, is_blocked: bool
+    places: str, affected: Sequence[ShapeFit], pod_count: PodCount, is_blocked: bool
 ) -> str:
     """Return the sentence for pods that share nodes with their like, but not with certain other pods."""
     text = f"{pod_count} must not share {places} with certain other pods"
-    total = len({name for shape_fit in meant for name in shape_fit.eligibility.eligible})
+    total = len({name for shape_fit in affected for name in shape_fit.eligibility.eligible})
     occupied = max(
-        number for shape_fit in meant for number in (0, *_nodes_with_conflicting_pods(shape_fit))
+        number for shape_fit in affected for number in (0, *_nodes_with_conflicting_pods(shape_fit))
     )
     if is_blocked or not occupied:
-        return f"{text}, {_one_per_node_text(meant, is_blocked)}"
+        return f"{text}, {_one_per_node_text(affected, is_blocked)}"
     if total == 1:
         has = "has" if places == "a node" else "is near"
         return f"{text}, and the only usable node {has} such a pod"
@@ -204,22 +204,22 @@ def _nodes_with_conflicting_pods(shape_fit: ShapeFit) -> Iterator[int]:
 
 
 def _affected_pods(
-    assessment: Assessment, shapes: Sequence[ShapeFit], meant: Sequence[ShapeFit]
+    assessment: Assessment, shapes: Sequence[ShapeFit], affected: Sequence[ShapeFit]
 ) -> PodCount:
     """Return the pods that the constraint is about."""
-    if len(meant) == len(shapes):
+    if len(affected) == len(shapes):
         return pod_count_of(assessment)
-    number = sum(shape_fit.count for shape_fit in meant)
-    return PodCount(number, number, names(shape_fit.shape.name for shape_fit in meant))
+    number = sum(shape_fit.count for shape_fit in affected)
+    return PodCount(number, number, names(shape_fit.shape.name for shape_fit in affected))
 
 
-def _one_per_node_text(meant: Sequence[ShapeFit], is_blocked: bool) -> str:
+def _one_per_node_text(affected: Sequence[ShapeFit], is_blocked: bool) -> str:
     """Return on how many of the nodes one of them can go."""
-    if len(meant) == 1:
-        total, now = len(meant[0].eligibility.eligible), meant[0].open_nodes
+    if len(affected) == 1:
+        total, now = len(affected[0].eligibility.eligible), affected[0].open_nodes
     else:
-        total = len({name for shape_fit in meant for name in shape_fit.eligibility.eligible})
-        now = max((shape_fit.open_nodes for shape_fit in meant), default=0)
+        total = len({name for shape_fit in affected for name in shape_fit.eligibility.eligible})
+        now = max((shape_fit.open_nodes for shape_fit in affected), default=0)
     if is_blocked and not total:
         return "and no node could host one"
     if is_blocked:
@@ -246,40 +246,40 @@ def spread_text(
     domains = counted_domains(nodes_for(unit), shape, spread, when)
     total = sum(domain_limits(spread, domains))
     pod_count = pod_count_of(assessment)
-    can = (
+    fit_text = (
         f"only {total} of {pod_count.total} {'fits' if total == 1 else 'fit'}"
         if total
         else "none fits"
     )
-    text = f"{pod_count} must be spread over {_constraint_text(spread)}, and {can} {_moment_text(when)}: "
+    text = f"{pod_count} must be spread over {_constraint_text(spread)}, and {fit_text} {_moment_text(when)}: "
     if not any(domain.capacity for domain in domains):
         return f"{text}no node that has room for one has that label", ()
     if not spread.counts_itself:
         return f"{text}{_uncounted_text(spread, domains)}", ()
     most = Evidence(f"most per {spread.topology_key}", str(max_pods_in_domain(spread, domains)))
     if len(domains) < spread.min_domains:
-        are = is_or_are(len(domains))
+        verb = is_or_are(len(domains))
         domains_text = (
-            f"{len(domains)} of at least {spread.min_domains} values (minDomains) {are} there"
+            f"{len(domains)} of at least {spread.min_domains} values (minDomains) {verb} there"
         )
         return f"{text}{domains_text}", (most,)
     least = min(domains, key=lambda domain: (domain.counted + domain.capacity, domain.value))
     ref = node_ref(least.value) if spread.topology_key == HOSTNAME else None
-    has = f"has {least.counted or 'none'} and room for {least.capacity or 'no'} more"
+    capacity_text = f"has {least.counted or 'none'} and room for {least.capacity or 'no'} more"
     evidence = Evidence(f"fewest by {spread.topology_key}", least.value, ref)
-    return f"{text}{least.value} {has}", (evidence, most)
+    return f"{text}{least.value} {capacity_text}", (evidence, most)
 
 
 def _joint_spread_text(unit: Unit, assessment: Assessment, members: PodSet, when: When) -> str:
     """Return the sentence for several constraints, with the most pods that they let in together."""
     most, pod_count = max_pods_by_all(nodes_for(unit), members, when), pod_count_of(assessment)
     rules = listed([_constraint_text(spread) for spread in members.shape.spreads])
-    can = (
+    fit_text = (
         f"at most {most} of {pod_count.total} {'fits' if most == 1 else 'fit'}"
         if most
         else "none fits"
     )
-    return f"{pod_count} must be spread over {rules}, and {can} {_moment_text(when)}"
+    return f"{pod_count} must be spread over {rules}, and {fit_text} {_moment_text(when)}"
 
 
 def _constraint_text(spread: Spread) -> str:
@@ -292,6 +292,6 @@ def _moment_text(when: When) -> str:
 
 def _uncounted_text(spread: Spread, domains: Sequence[Domain]) -> str:
     """Return the sentence for pods that do not count themselves, so that placing them changes no number."""
-    shut = sum(not is_open(spread, domains, domain) for domain in domains)
-    have = "has" if shut == 1 else "have"
-    return f"{out_of(shut, len(domains), 'value')} {have} too many of the pods that it counts"
+    closed = sum(not is_open(spread, domains, domain) for domain in domains)
+    have = "has" if closed == 1 else "have"
+    return f"{out_of(closed, len(domains), 'value')} {have} too many of the pods that it counts"

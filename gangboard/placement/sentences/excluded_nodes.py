@@ -62,10 +62,12 @@ def _decisive_filter(shape: ShapeFit) -> Filter | None:
     """Return the filter that removes most of the nodes that suit the owner; None if none does."""
     excluded = shape.eligibility.excluded
     causes = {
-        why: nodes for why, nodes in excluded.items() if why in _CODES and why is not Filter.UNSAID
+        node_filter: nodes
+        for node_filter, nodes in excluded.items()
+        if node_filter in _CODES and node_filter is not Filter.UNSAID
     }
     if causes:
-        return max(causes, key=lambda why: causes[why].count)
+        return max(causes, key=lambda node_filter: causes[node_filter].count)
     # Silent nodes might do. They are the cause if no other cause is known.
     is_known = Filter.MISSING_RESOURCE in excluded or Filter.TOO_SMALL in excluded
     return Filter.UNSAID if Filter.UNSAID in excluded and not is_known else None
@@ -81,12 +83,14 @@ def exclusion_reason(
     shape = find_shape_without_node(shapes)
     if shape is None:
         return PlacementReason(code, "no node could host a member", True)
-    whose = shape.shape.name if len(shapes) > 1 else ""
-    pod_count = PodCount(shape.count, shape.count, whose)
+    shape_name = shape.shape.name if len(shapes) > 1 else ""
+    pod_count = PodCount(shape.count, shape.count, shape_name)
     if code == "no-matching-node":
         missing = unmatched_text(unit, shape, pod_count)
         withheld, named = withheld_devices_text(unit, [shape], missing)
-        added = {key: one for key, one in added_labels(unit).items() if one.text in missing}
+        added = {
+            key: source for key, source in added_labels(unit).items() if source.text in missing
+        }
         text = f"{missing}{sources_text(added)}{_unreported_nodes_text(shape)}{withheld}"
         evidence = (*selection_evidence(shape.shape), *sources_evidence(added), *named)
         return PlacementReason(code, text, True, evidence)
@@ -114,19 +118,19 @@ def _unreported_nodes_text(shape: ShapeFit) -> str:
 def _excluded_text(snapshot: NodeSnapshot, shape: ShapeFit, pod_count: PodCount) -> str:
     excluded_nodes = shape.eligibility.excluded
     causes = {
-        why: nodes
-        for why, nodes in excluded_nodes.items()
-        if why in _CODES and why is not Filter.UNSAID
+        node_filter: nodes
+        for node_filter, nodes in excluded_nodes.items()
+        if node_filter in _CODES and node_filter is not Filter.UNSAID
     }
     total = sum(nodes.count for nodes in causes.values())
     if len(causes) > 1:
-        parts = [
-            f"{nodes.count} {_state_text(snapshot, why, nodes, nodes.count, shape, pod_count)}"
-            for why, nodes in causes.items()
+        state_texts = [
+            f"{nodes.count} {_state_text(snapshot, node_filter, nodes, nodes.count, shape, pod_count)}"
+            for node_filter, nodes in causes.items()
         ]
-        return f"of {count(total, 'node')} for {pod_count}, {listed(parts)}"
-    ((why, nodes),) = causes.items()
-    state = _state_text(snapshot, why, nodes, total, shape, pod_count)
+        return f"of {count(total, 'node')} for {pod_count}, {listed(state_texts)}"
+    ((node_filter, nodes),) = causes.items()
+    state = _state_text(snapshot, node_filter, nodes, total, shape, pod_count)
     if total == 1:
         return f"the only node that could host {pod_count} {state}"
     return f"{count(total, 'node')} could host {pod_count}, and all {state}"
@@ -134,32 +138,34 @@ def _excluded_text(snapshot: NodeSnapshot, shape: ShapeFit, pod_count: PodCount)
 
 def _state_text(
     snapshot: NodeSnapshot,
-    why: Filter,
+    node_filter: Filter,
     excluded_nodes: Excluded,
     number: int,
     shape: ShapeFit,
     pod_count: PodCount,
 ) -> str:
     """Return the state of these nodes, with the verb for their number."""
-    be, have = ("is", "has") if number == 1 else ("are", "have")
+    be_verb, have_verb = ("is", "has") if number == 1 else ("are", "have")
     taints = names(taint for taint, _ in excluded_nodes.details)
-    if why is Filter.CORDON:
+    if node_filter is Filter.CORDON:
         by = _authors_text(excluded_nodes, snapshot)
-        return f"{be} cordoned ({_names_text(excluded_nodes)}{f', {by}' if by else ''})"
-    if why is Filter.NOT_READY:
-        return f"{be} not ready ({_names_text(excluded_nodes)})"
-    if why is Filter.TAINT:
+        return f"{be_verb} cordoned ({_names_text(excluded_nodes)}{f', {by}' if by else ''})"
+    if node_filter is Filter.NOT_READY:
+        return f"{be_verb} not ready ({_names_text(excluded_nodes)})"
+    if node_filter is Filter.TAINT:
         noun = "taint" if len(excluded_nodes.details) == 1 else "taints"
         by = _authors_text(excluded_nodes, snapshot, taints=True)
         changed = f" (taints last changed {by})" if by else ""
-        return f"{have} the untolerated {noun} {taints}{changed}"
-    if why is Filter.HOST_PORT:
-        ports = names(str(port) for port in sorted({one.port for one in shape.shape.host_ports}))
-        return f"{have} host port {ports} taken by a pod that stays"
+        return f"{have_verb} the untolerated {noun} {taints}{changed}"
+    if node_filter is Filter.HOST_PORT:
+        ports = names(
+            str(port) for port in sorted({host_port.port for host_port in shape.shape.host_ports})
+        )
+        return f"{have_verb} host port {ports} taken by a pod that stays"
     places = shared_scope_text(snapshot, [shape.shape])
-    near = have if places == "a node" else f"{be} near"
+    verb = have_verb if places == "a node" else f"{be_verb} near"
     return (
-        f"{near} a pod that stays and that must not share {places} with {pod_count.object_pronoun}"
+        f"{verb} a pod that stays and that must not share {places} with {pod_count.object_pronoun}"
     )
 
 
@@ -174,38 +180,38 @@ def _authors_text(excluded_nodes: Excluded, snapshot: NodeSnapshot, *, taints: b
     """Return who cordoned these nodes, or set their taints; empty if it is not one author of all of them."""
     if excluded_nodes.count > len(excluded_nodes.examples):
         return ""
-    rooms = [_node_named(snapshot, name) for name in excluded_nodes.examples]
-    return writers_words(_taint_author(room) if taints else room.cordoned_by for room in rooms)
+    nodes = [_node_named(snapshot, name) for name in excluded_nodes.examples]
+    return writers_words(_taint_author(node) if taints else node.cordoned_by for node in nodes)
 
 
 def _node_named(snapshot: NodeSnapshot, name: str) -> NodeInfo:
     return snapshot[bisect_left(snapshot.names, name)]
 
 
-def _taint_author(room: NodeInfo) -> FieldWriter | None:
+def _taint_author(node: NodeInfo) -> FieldWriter | None:
     """Return the last writer of the list of taints, if it was a person.
 
     Controllers also write that list, and their name does not tell who set the other taints in it.
     """
-    writer = room.tainted_by
+    writer = node.tainted_by
     return writer if writer is not None and author_of(writer).by_person else None
 
 
 def _example_evidence(snapshot: NodeSnapshot, shape: ShapeFit) -> tuple[Evidence, ...]:
     return tuple(
         line
-        for why, excluded_nodes in shape.eligibility.excluded.items()
-        if why in _CODES
+        for node_filter, excluded_nodes in shape.eligibility.excluded.items()
+        if node_filter in _CODES
         for name in excluded_nodes.examples
-        for line in _node_evidence(snapshot, why, name)
+        for line in _node_evidence(snapshot, node_filter, name)
     )
 
 
-def _node_evidence(snapshot: NodeSnapshot, why: Filter, name: str) -> Iterator[Evidence]:
+def _node_evidence(snapshot: NodeSnapshot, node_filter: Filter, name: str) -> Iterator[Evidence]:
     """Yield the node, and its cordon or taints with their author."""
-    yield Evidence(f"node: {why.value}", name, node_ref(name))
-    room = _node_named(snapshot, name)
-    if why is Filter.CORDON and (by := writers_words([room.cordoned_by])):
+    yield Evidence(f"node: {node_filter.value}", name, node_ref(name))
+    node = _node_named(snapshot, name)
+    if node_filter is Filter.CORDON and (by := writers_words([node.cordoned_by])):
         yield Evidence("spec.unschedulable", f"true, set {by}", node_ref(name))
-    if why is Filter.TAINT and (by := writers_words([_taint_author(room)])):
+    if node_filter is Filter.TAINT and (by := writers_words([_taint_author(node)])):
         yield Evidence("spec.taints", f"last changed {by}", node_ref(name))

@@ -123,12 +123,13 @@ def _amounts_text(line: Total) -> str:
 def _nodes_evidence(unit: Unit, shape_fit: ShapeFit) -> Evidence:
     """Return how many nodes could host pods of a shape, and what excludes the others."""
     eligible = len(shape_fit.eligibility.eligible)
-    out = shape_fit.eligibility.excluded
-    total = eligible + sum(excluded.count for excluded in out.values())
+    excluded_by_filter = shape_fit.eligibility.excluded
+    total = eligible + sum(excluded.count for excluded in excluded_by_filter.values())
     text = f"{eligible} of {total} could host one, {shape_fit.open_nodes} can now"
-    if out:
+    if excluded_by_filter:
         text = f"{text}; excluded: " + ", ".join(
-            f"{excluded.count} {why.value}" for why, excluded in out.items()
+            f"{excluded.count} {node_filter.value}"
+            for node_filter, excluded in excluded_by_filter.items()
         )
     return Evidence(f"nodes for {shape_fit.shape.name}", text, source_of(unit))
 

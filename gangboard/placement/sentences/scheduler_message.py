@@ -204,16 +204,16 @@ def _most_frequent(unit: Unit, *, of_nodes: bool) -> PlacementReason | None:
     ]
     if not readings:
         return None
-    often = _most_important(readings)
-    number = sum(number for reading, number in readings if reading == often)
+    most_frequent = _most_important(readings)
+    number = sum(number for reading, number in readings if reading == most_frequent)
     if not of_nodes:
-        verb, _, rest = often.text.partition(" ")
+        verb, _, rest = most_frequent.text.partition(" ")
         text = f"{count(number, 'pod')} {plural(number, verb)} {rest}"
     else:
-        text = f"{count(number, 'pod')} {plural(number, 'find')} no node: on {often.text}"
-        text = f"{text}{_names_text(unit, often.code)}"
+        text = f"{count(number, 'pod')} {plural(number, 'find')} no node: on {most_frequent.text}"
+        text = f"{text}{_names_text(unit, most_frequent.code)}"
     return PlacementReason(
-        often.code, f"{waiting_together_text(unit, number)}{text}", often.blocked
+        most_frequent.code, f"{waiting_together_text(unit, number)}{text}", most_frequent.blocked
     )
 
 
@@ -240,10 +240,10 @@ def waiting_together_text(unit: Unit, explained: int) -> str:
 
 def _most_important(readings: Iterable[tuple[_Reading, int]]) -> _Reading:
     """Return the most important reading: a blocking one first, then the one about most pods."""
-    often: Counter[_Reading] = Counter()
+    counts: Counter[_Reading] = Counter()
     for reading, number in readings:
-        often[reading] += number
-    return max(often, key=lambda reading: (reading.blocked, often[reading], reading.text))
+        counts[reading] += number
+    return max(counts, key=lambda reading: (reading.blocked, counts[reading], reading.text))
 
 
 def _read(raw: str) -> _Reading | None:

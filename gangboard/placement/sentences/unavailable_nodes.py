@@ -35,9 +35,9 @@ def maintenance_evidence(unit: Unit) -> Iterator[Evidence]:
         return
     kept_out = np.logical_or.reduce(
         [
-            feasible_nodes_of(snapshot, shape_fit.shape).excluded_by(why)
+            feasible_nodes_of(snapshot, shape_fit.shape).excluded_by(node_filter)
             for shape_fit in unit.placing.shapes
-            for why in _KEPT_OUT
+            for node_filter in _KEPT_OUT
         ]
     )
     for node in [node for node in nodes if kept_out[snapshot.row(node.name)]][:_SHOWN_NODES]:
@@ -47,7 +47,7 @@ def maintenance_evidence(unit: Unit) -> Iterator[Evidence]:
 
 def _condition_text(node: NodeInfo, condition: Condition) -> str:
     """Return `n0: Upgrade: firmware 2.1`: the node, then why, if it says that."""
-    return ": ".join(part for part in (node.name, condition.reason, condition.message) if part)
+    return ": ".join(text for text in (node.name, condition.reason, condition.message) if text)
 
 
 # Devices
@@ -74,7 +74,8 @@ def withheld_devices_text(
     if not withheld:
         return "", ()
     texts = [
-        _device_text(node, name, named=name in before) for node, name in withheld[:_SHOWN_DEVICES]
+        _device_text(node, name, with_resource_name=name in before)
+        for node, name in withheld[:_SHOWN_DEVICES]
     ]
     if len(withheld) > _SHOWN_DEVICES:
         remaining = len({node.name for node, _ in withheld[_SHOWN_DEVICES:]})
@@ -88,14 +89,14 @@ def withheld_devices_text(
     return f"; {listed(texts)}", evidence
 
 
-def _device_text(node: NodeInfo, name: str, *, named: bool) -> str:
+def _device_text(node: NodeInfo, name: str, *, with_resource_name: bool) -> str:
     amount = node.withheld[name]
     verb = "is" if amount == 1 else "are"
-    what = format_amount(name, amount, named=named)
-    return f"{what} of node {node.name} {verb} not allocatable ({_allocatable_text(node, name)})"
+    amount_text = format_amount(name, amount, with_resource_name=with_resource_name)
+    return f"{amount_text} of node {node.name} {verb} not allocatable ({_allocatable_text(node, name)})"
 
 
 def _allocatable_text(node: NodeInfo, name: str) -> str:
     """Return `0 of 8`; the node is as it would be with all its devices."""
-    whole = node.allocatable[name]
-    return f"{format_quantity(name, whole - node.withheld[name])} of {format_quantity(name, whole)}"
+    total = node.allocatable[name]
+    return f"{format_quantity(name, total - node.withheld[name])} of {format_quantity(name, total)}"

@@ -33,9 +33,13 @@ def unmatched_text(unit: Unit, shape_fit: ShapeFit, pod_count: PodCount) -> str:
     if Filter.MISSING_RESOURCE in excluded:
         resource = excluded[Filter.MISSING_RESOURCE].details[0][0]
         # No node has it: often its name is the cause.
-        amount_text = format_amount(resource, requested_amounts(shape)[resource], named=True)
+        amount_text = format_amount(
+            resource, requested_amounts(shape)[resource], with_resource_name=True
+        )
         separate = (Filter.SELECTOR, Filter.POD_AFFINITY, Filter.UNSAID)
-        suiting = sum(of.count for why, of in excluded.items() if why not in separate)
+        suiting = sum(
+            nodes.count for node_filter, nodes in excluded.items() if node_filter not in separate
+        )
         text = f"{pod_count.verb('ask')} for {amount_text}{pod_count.each}, and"
         if not {Filter.SELECTOR, Filter.POD_AFFINITY} & excluded.keys():
             return f"{text} no node has any"
@@ -71,7 +75,9 @@ def _too_small_text(snapshot: NodeSnapshot, shape_fit: ShapeFit, pod_count: PodC
     requested = requested_amounts(shape_fit.shape)
     short = shape_fit.eligibility.excluded[Filter.TOO_SMALL].details
     resource = short[0][0]
-    amount = format_amount(resource, requested[resource], named=_has_other_gpus(snapshot, resource))
+    amount = format_amount(
+        resource, requested[resource], with_resource_name=_has_other_gpus(snapshot, resource)
+    )
     suiting = np.flatnonzero(_selected_nodes(snapshot, shape_fit.shape))
     column = snapshot.resource(resource)
     largest = max(suiting.tolist(), key=lambda row: column.empty[row])
@@ -85,11 +91,11 @@ def _too_small_text(snapshot: NodeSnapshot, shape_fit: ShapeFit, pod_count: PodC
     elif len(suiting) == 1:
         text = f"{text} the only node that matches {_selector_text(shape_fit.shape, pod_count)}"
     else:
-        many = f"{len(suiting)} nodes that match {_selector_text(shape_fit.shape, pod_count)}"
-        text = f"{text} the largest of the {many}"
+        matching = f"{len(suiting)} nodes that match {_selector_text(shape_fit.shape, pod_count)}"
+        text = f"{text} the largest of the {matching}"
     if capacity >= requested[resource]:
-        beside = format_quantity(resource, capacity - free)
-        return f"{text} has {format_quantity(resource, capacity)}, {beside} of it taken by pods that stay"
+        pinned = format_quantity(resource, capacity - free)
+        return f"{text} has {format_quantity(resource, capacity)}, {pinned} of it taken by pods that stay"
     return f"{text} has {format_quantity(resource, max(0, free))}"
 
 
@@ -130,7 +136,7 @@ def _selection_text(nodes: NodeSnapshot, shape: Shape) -> str:
     absent = [
         f"{key}={value}"
         for key, value in sorted(shape.node_selector.items())
-        if value not in nodes.labels(key).places
+        if value not in nodes.labels(key).codes_by_value
     ]
     if absent:
         noun, them = ("label", "it") if len(absent) == 1 else ("labels", "them")

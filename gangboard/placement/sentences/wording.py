@@ -68,14 +68,14 @@ class PodCount:
 
     def __str__(self) -> str:
         """Return `6 pods`, `at least 4 of 6 pods`, `2 pods of run-workers-0`."""
-        whose = f" of {self.shape}" if self.shape else ""
+        suffix = f" of {self.shape}" if self.shape else ""
         if self.number == self.total:
-            return f"{count(self.total, 'pod')}{whose}"
-        return f"at least {self.number} of {count(self.total, 'pod')}{whose}"
+            return f"{count(self.total, 'pod')}{suffix}"
+        return f"at least {self.number} of {count(self.total, 'pod')}{suffix}"
 
-    def verb(self, word: str) -> str:
+    def verb(self, infinitive: str) -> str:
         """Return the subject with its verb: `6 pods need`, `1 pod needs`."""
-        return f"{self} {plural(self.number, word)}"
+        return f"{self} {plural(self.number, infinitive)}"
 
     @property
     def object_pronoun(self) -> str:
@@ -112,8 +112,8 @@ def unreported_text(number: int) -> str:
 
 def usable_nodes_text(number: int, labels: str = "") -> str:
     """Return `the only usable node`, `the 4 usable nodes (pool=gpu)`: those that could host one if empty."""
-    what = "the only usable node" if number == 1 else f"the {number} usable nodes"
-    return f"{what}{f' ({labels})' if labels else ''}"
+    noun = "the only usable node" if number == 1 else f"the {number} usable nodes"
+    return f"{noun}{f' ({labels})' if labels else ''}"
 
 
 def selector_labels_text(shape: Shape) -> str:

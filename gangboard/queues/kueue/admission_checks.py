@@ -52,14 +52,16 @@ def open_checks_message(
     if not unready:
         return None
     rejected = [check for check in unready if check.state == "Rejected"]
-    shown = rejected or unready
-    noun, have = ("check", "has") if len(shown) == 1 else ("checks", "have")
-    text = next((words for check in shown if (words := _strip_controller_text(check.message))), "")
+    named = rejected or unready
+    noun, verb_have = ("check", "has") if len(named) == 1 else ("checks", "have")
+    text = next(
+        (stripped for check in named if (stripped := _strip_controller_text(check.message))), ""
+    )
     quoted = f": “{quote_ends(text)}”" if text else ""
-    verb = f"{have} refused" if rejected else f"{have} not passed yet"
+    verb = f"{verb_have} refused" if rejected else f"{verb_have} not passed yet"
     return QueueMessage(
         QueueCode.ADMISSION_CHECK,
-        f"admission {noun} {names(check.name for check in shown)} {verb}{quoted}",
+        f"admission {noun} {names(check.name for check in named)} {verb}{quoted}",
         label="admission checks",
         text=", ".join(f"{check.name}: {check.state}" for check in unready),
         since=reserved.since,
@@ -74,7 +76,7 @@ def checks_text(message: str, of_one: str, of_several: str) -> str:
     match = _LIST.search(message)
     if match is None:
         return ""
-    checks = [_parse_check(part) for part in match[1].removeprefix('"').split(_SEPARATOR)]
+    checks = [_parse_check(entry) for entry in match[1].removeprefix('"').split(_SEPARATOR)]
     if len(checks) == 1:
         ((name, text),) = checks
         return f"check {name} {of_one}: “{quote_ends(text)}”" if text else f"check {name} {of_one}"
@@ -89,8 +91,8 @@ def _parse_check(entry: str) -> tuple[str, str]:
 
 def _checks_list(checks: Iterable[tuple[str, str]]) -> str:
     texts = [f"{name} (“{quote_ends(text)}”)" if text else name for name, text in sorted(checks)]
-    others = len(texts) - _SHOWN
-    return listed([*texts[:_SHOWN], f"{count(others, 'other')}"] if others > 0 else texts)
+    remaining = len(texts) - _SHOWN
+    return listed([*texts[:_SHOWN], f"{count(remaining, 'other')}"] if remaining > 0 else texts)
 
 
 def _strip_controller_text(message: str) -> str:

@@ -161,8 +161,8 @@ def _requeueing_message(evicted: Condition, requeueing: Requeueing) -> QueueMess
     if requeueing.next_try_at is not None:
         next_try = f"the next try is at {requeueing.next_try_at:%Y-%m-%d %H:%M:%S} UTC"
     times = f" (the {_ordinal(requeueing.tries + 1)})" if requeueing.tries else ""
-    asks = checks_text(evicted.message, "asks for another try", "ask for another try")
-    cause = asks or _EVICTIONS[evicted.reason]
+    checks = checks_text(evicted.message, "asks for another try", "ask for another try")
+    cause = checks or _EVICTIONS[evicted.reason]
     if evicted.reason == PODS_LATE and requeueing.no_node:
         cause = "its pods found no node in time"
     return QueueMessage(
@@ -186,14 +186,14 @@ def _preemption_message(
     evicted: Condition, waits: QueueMessage | None, requeueing: Requeueing
 ) -> QueueMessage:
     job = _FOR_JOB.search(evicted.message)
-    often = requeueing.preemptions
+    preemptions = requeueing.preemptions
     return QueueMessage(
         QueueCode.PREEMPTED,
         "; ".join(
             filter(
                 None,
                 (
-                    f"preempted {often} times so far" if often > 1 else "",
+                    f"preempted {preemptions} times so far" if preemptions > 1 else "",
                     waits.cause if waits is not None else "",
                 ),
             )
@@ -304,7 +304,9 @@ def _other_message(reserved: Condition) -> QueueMessage | None:
             is_out_of_line=True,
         )
     if (topology := _TOPOLOGY.search(text)) is not None:
-        name, some, wanted, none = topology.groups()
-        room = f"only {some} of {wanted}" if some else f"none of {none}"
-        return QueueMessage(QueueCode.TOPOLOGY, f"topology {name} has room for {room} pods now")
+        name, fitting, requested, unfitting = topology.groups()
+        fit_count = f"only {fitting} of {requested}" if fitting else f"none of {unfitting}"
+        return QueueMessage(
+            QueueCode.TOPOLOGY, f"topology {name} has room for {fit_count} pods now"
+        )
     return None

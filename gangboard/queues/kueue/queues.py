@@ -186,11 +186,11 @@ def _inactive_cause(name: str, active: Condition) -> tuple[str, str]:
         # After a circle of cohorts the condition may be False with "Can admit new workloads" (observed): no cause.
         match = _CANNOT_ADMIT.match(active.message)
         return shorten(match[1]).rstrip(".") if match is not None else "", ""
-    how, kind, listed_names = missing.groups()
-    which = f"{kind} {names(listed_names.rstrip('.,').split(','))}"
-    if how == "missing":
-        return f"{which} does not exist", f"Create {which}, or take it out of {name}."
-    return f"{which} is not active", f"Look at condition Active of {which}."
+    state, kind, listed_names = missing.groups()
+    reference = f"{kind} {names(listed_names.rstrip('.,').split(','))}"
+    if state == "missing":
+        return f"{reference} does not exist", f"Create {reference}, or take it out of {name}."
+    return f"{reference} is not active", f"Look at condition Active of {reference}."
 
 
 def _quotas(
