@@ -1,4 +1,4 @@
-"""Gangs of Kubernetes itself: scheduling.k8s.io of 1.35 (v1alpha1) to 1.38 (v1).
+"""Gangs of Kubernetes: scheduling.k8s.io of 1.35 (v1alpha1) to 1.38 (v1).
 
 One struct per kind reads all versions, because a version only adds or renames fields. 1.35 has only Workloads. Their
 entries are read as templates, and diagnosis makes groups of the entries that pods name.
@@ -23,7 +23,7 @@ _PLACED = (
     "CompositePodGroupInitiallyScheduled",
 )
 _NEVER_PLACED = ("Invalid", "PodGroupError", "CompositePodGroupError")
-"""Reasons of a group that is wrong in itself: 1.37 says Invalid, 1.38 has one for each kind."""
+"""Reasons of an invalid group. 1.37 has `Invalid`, and 1.38 has a reason per kind."""
 _POLICIES = {"gang": Policy.GANG, "basic": Policy.BASIC}
 
 
@@ -54,7 +54,7 @@ class _WireTemplateRef(Wire):
 
 
 class _WireClaim(Wire):
-    """An entry of `resourceClaims` of a spec, and of `resourceClaimStatuses`."""
+    """An entry of `spec.resourceClaims`, or of `status.resourceClaimStatuses`."""
 
     name: str = ""
     resource_claim_name: str | None = None
@@ -146,7 +146,7 @@ def _build_group(wire: WireGroup, version: str, kind: str) -> Group:
 
 
 def _origin(spec: _WireGroupSpec) -> tuple[str, str]:
-    """Return the names of the Workload and of its template, from where this version keeps them."""
+    """Return the names of the Workload and its template, from the field of this version."""
     if spec.workload_ref is not None:
         return spec.workload_ref.workload_name or "", spec.workload_ref.template_name or ""
     old = spec.pod_group_template_ref and spec.pod_group_template_ref.workload
@@ -172,7 +172,7 @@ def _claims(spec: _WireGroupSpec, status: _WireGroupStatus) -> Iterator[GroupCla
 
 
 def _disruption_mode(mode: str | WireUnion | None) -> str:
-    """Return `Pod` or `PodGroup` (1.36), `single` or `all` (1.37); other words as served."""
+    """Return `Pod` or `PodGroup` (1.36), `single` or `all` (1.37), or any other value as served."""
     return mode if isinstance(mode, str) else ", ".join(set_members(mode))
 
 
@@ -190,7 +190,7 @@ def _placed(conditions: tuple[Condition, ...]) -> Condition | None:
 
 
 def _build_workload(wire: WireWorkload, version: str) -> Group:
-    """Return a Workload: its templates have policies, it has none of its own."""
+    """Return a Workload. Its templates have policies, and it has no policy of its own."""
     spec = wire.spec or _WireWorkloadSpec()
     return Group(
         meta=read_meta(wire.metadata, _GROUP, "Workload", version),
@@ -200,7 +200,7 @@ def _build_workload(wire: WireWorkload, version: str) -> Group:
 
 
 def _templates(spec: _WireWorkloadSpec) -> Iterator[GroupTemplate]:
-    """Yield all templates; those inside a composite one follow it."""
+    """Yield all templates. The children of a composite template follow it."""
     waiting: list[tuple[_WireTemplate, bool]] = _child_templates(spec)
     while waiting:
         template, composite = waiting.pop(0)
@@ -216,7 +216,7 @@ def _templates(spec: _WireWorkloadSpec) -> Iterator[GroupTemplate]:
 
 
 def _child_templates(spec: _WireWorkloadSpec | _WireTemplate) -> list[tuple[_WireTemplate, bool]]:
-    """Return the templates directly inside, each with whether it is a composite one."""
+    """Return the direct child templates, each with whether it is composite."""
     entries = spec.pod_groups or () if isinstance(spec, _WireWorkloadSpec) else ()
     return [
         *((entry, False) for entry in entries),
@@ -226,7 +226,7 @@ def _child_templates(spec: _WireWorkloadSpec | _WireTemplate) -> list[tuple[_Wir
 
 
 def _policy_fields(path: str, quorum: str) -> tuple[str, ...]:
-    """Return the fields of a policy at that path: it is basic, or a gang with a quorum."""
+    """Return the field paths of a policy, which is basic or a gang with a quorum."""
     return f"{path}.basic", f"{path}.gang.{quorum}"
 
 
@@ -234,7 +234,7 @@ _VERSIONS = ("v1beta1", "v1alpha3")
 
 
 class Kubernetes(GroupingAPI):
-    """Groups of Kubernetes itself."""
+    """Groups of Kubernetes."""
 
     label = "Kubernetes"
     group = _GROUP

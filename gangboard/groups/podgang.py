@@ -1,9 +1,9 @@
 """PodGangs of NVIDIA Grove (scheduler.grove.io/v1alpha1): PodCliques that are placed together.
 
-Grove creates one for each replica of a PodCliqueSet, and one for each replica of a scaling group beyond its
-`minAvailable`. Pods name it by a label. A scheduler's backend creates its own groups for it, such as core PodGroups. The
-PodGang owns these, and pods are counted in them. So pages show a PodGang, and it is no unit. Its `status.phase` is always
-Pending (podgang/syncflow.go of v0.1.0-alpha.12-rc1 writes no other value) and is not read.
+Grove creates a PodGang for each replica of a PodCliqueSet, and for each replica of a scaling group beyond its
+`minAvailable`. Pods name it by a label. A scheduler backend creates groups for it, such as core PodGroups, which it owns.
+Pods are counted in these groups. So pages show PodGangs, but a PodGang is no unit. gangboard does not read
+`status.phase`, because it is always Pending (podgang/syncflow.go of v0.1.0-alpha.12-rc1).
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class PodGangs(GroupingAPI):
     group = _GROUP
     resources = (group_resource(_GROUP, "podgangs", "PodGang", ("v1alpha1",), WirePodGang, _build),)
     groups_of = (("grove.io", "PodCliqueSet"),)
-    # A backend cannot hand a PodGang to its scheduler; no condition tells that.
+    # Only this event reports that a backend cannot translate a PodGang for its scheduler.
     event_reasons = frozenset({"KAIBackendMappingFailed"})
     notes = GroupingNotes(
         members="it lists its pods; these name it by a label",

@@ -1,8 +1,8 @@
 """DisaggregatedSets (disaggregatedset.x-k8s.io/v1): one LeaderWorkerSet for each role, such as prefill and decode.
 
-Served by LeaderWorkerSet 0.9. It makes `<name>-<revision>-<role>` for each role (seen on 0.9.0), and while
-it rolls out a change those of the old revision beside them, which it scales down (lws_manager.go of 0.9.0).
-The LeaderWorkerSets tell the number of pods. For a role without one its own spec does.
+LeaderWorkerSet 0.9 serves this kind. The controller creates `<name>-<revision>-<role>` for each role (observed on 0.9.0).
+During a rollout the sets of the old revision also exist, and the controller scales them down (lws_manager.go of 0.9.0).
+The number of pods comes from the LeaderWorkerSets, and from the spec for a role without one.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class DisaggregatedSet(OwnerKind):
     def complete(
         self, owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
-        """Return it with the replicas of its LeaderWorkerSets; a role that is not made stays as it is."""
+        """Return the set with the replicas of its LeaderWorkerSets. A role without one stays unchanged."""
         sets = [
             child
             for child in children
@@ -129,16 +129,16 @@ class DisaggregatedSet(OwnerKind):
         )
 
     def role_of(self, pod: Pod) -> str:
-        """Return the replica that a pod belongs to: the name of its leader pod."""
+        """Return the replica of a pod, which is the name of its leader pod."""
         name, index = pod.labels.get(f"{_PREFIX}/name"), pod.labels.get(f"{_PREFIX}/group-index")
         return f"{name}-{index}" if name and index else ""
 
     def is_numbered(self, role: Role) -> bool:
-        """Return whether a role has the replicas of a LeaderWorkerSet; a role that is not made is one unit."""
+        """Return whether a role has numbered replicas. A role without a LeaderWorkerSet is one unit."""
         return role.noun == "replica"
 
 
 def _has_leader_worker_set(owner: Owner, role: Role, names: Sequence[str]) -> bool:
-    """Return whether a LeaderWorkerSet has the name of a role, of any revision."""
+    """Return whether a LeaderWorkerSet of any revision exists for a role."""
     start = len(owner.meta.ref.name) + 1 + _REVISION_LENGTH
     return any(name[start:] == f"-{role.name}" for name in names)

@@ -1,4 +1,4 @@
-"""Jobs (batch/v1): standing alone as an owner, or as child Jobs of another owner."""
+"""Jobs (batch/v1), as owners of their own or as children of another owner."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OUTCOMES = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}
 
 
 class _WireLabels(Wire):
-    """Labels by which a JobSet tells role and attempt of a Job."""
+    """Labels with which a JobSet marks the role and the attempt of a Job."""
 
     role: str | None = msgspec.field(default=None, name="jobset.sigs.k8s.io/replicatedjob-name")
     attempt: str | None = msgspec.field(default=None, name="jobset.sigs.k8s.io/restart-attempt")
@@ -55,7 +55,7 @@ class _WireJobStatus(Wire):
 
     @property
     def active_pods(self) -> int | None:
-        """`active`, of which zero is omitted; None when no controller has written a status yet."""
+        """`active`, which the API omits if it is zero. None: no controller has written a status yet."""
         if self.active is None and self.ready is None and not self.conditions:
             return None
         return self.active or 0
@@ -70,7 +70,7 @@ class WireJob(Wire):
 
 
 class Job(OwnerKind):
-    """A Job of Kubernetes itself."""
+    """A Job of batch/v1."""
 
     group = "batch"
     kind = "Job"
@@ -98,7 +98,7 @@ class Job(OwnerKind):
     suspended_condition = "Suspended"
 
     def build(self, wire: WireJob, version: str) -> Owner:
-        """Return the Job with its counts, its end and its place in an attempt of its owner."""
+        """Return the Job with its counts, its end, its role and its attempt."""
         labels = labels_as(wire.metadata, _WireLabels)
         annotations = wire.metadata.annotations or _WireAnnotations()
         spec, status = wire.spec or WireJobSpec(), wire.status or _WireJobStatus()
@@ -152,12 +152,12 @@ class Job(OwnerKind):
 
 
 def _desired(spec: WireJobSpec, status: _WireJobStatus) -> int:
-    """Return the pods that must have succeeded or be there now, by the Job controller's manageJob.
+    """Return the number of pods that must exist or have succeeded (manageJob of the Job controller).
 
-    With `completions`: those that succeeded and at most `parallelism` of the rest, so a gang
-    (completions = parallelism) always asks for its size, and a queue of ten with two at a time
-    asks for 2, then 3 when one is done, …, at last for 10. Without `completions`: `parallelism`
-    until the first pod succeeds; from then on the controller replaces no pod, and the others end.
+    With `completions` it is the succeeded pods and at most `parallelism` of the rest. A gang (completions = parallelism)
+    always asks for its full size. A work queue of ten with two at a time asks for 2, then 3 once one has succeeded, and
+    10 in the end. Without `completions` it is `parallelism` until the first pod succeeds. After that the controller
+    replaces no pod, and the others end.
     """
     succeeded = status.succeeded or 0
     parallelism = or_one(spec.parallelism)
@@ -173,6 +173,6 @@ def _reported(desired: int, status: _WireJobStatus) -> Reported | None:
 
 
 def _pending_end(conditions: tuple[Condition, ...]) -> str:
-    """Return why the Job will end although its pods are not all gone (KEP-3998, KEP-3939)."""
+    """Return why the Job will end once its remaining pods are gone (KEP-3998, KEP-3939)."""
     condition = first_true(conditions, "FailureTarget", "SuccessCriteriaMet")
     return "" if condition is None else condition.reason or condition.type

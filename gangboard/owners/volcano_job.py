@@ -1,13 +1,13 @@
-"""Jobs of Volcano (batch.volcano.sh/v1alpha1): called as those of Kubernetes are, and made of tasks.
+"""Jobs of Volcano (batch.volcano.sh/v1alpha1), which consist of tasks and share the kind name of Kubernetes Jobs.
 
-Its controller makes a PodGroup for it and, once its queue has let that in, the pods of all tasks, each labelled with
-its task. It has no field to suspend it: `status.state.phase` alone says that it is aborted, and a Command brings
-that about (`levers/volcano_command.py`). An aborted one has no PodGroup, a resumed one gets another
-(job_controller_actions.go, state/ of v1.14.1; brought about).
+The controller creates a PodGroup and, once the queue has admitted it, the pods of all tasks, each with a task label. The
+kind has no suspend field. A Command aborts a Job (`levers/volcano_command.py`), and only `status.state.phase` shows that.
+An aborted Job has no PodGroup, and a resumed one gets a new PodGroup (job_controller_actions.go and state/ of v1.14.1,
+observed).
 
-Its policies (`RestartJob`, `RestartTask`, `RestartPod`) and people make it restart. The controller deletes pods and the
-PodGroup, makes another PodGroup at once, and then the missing pods. The Job stays `Restarting` as long as so many pods
-terminate that fewer than `minAvailable` are left (state/restarting.go of v1.14.1, seen).
+Policies (`RestartJob`, `RestartTask`, `RestartPod`) and users can restart a Job. The controller deletes pods and the
+PodGroup, creates a new PodGroup at once, and then the missing pods. The Job stays `Restarting` while so many pods
+terminate that fewer than `minAvailable` remain (state/restarting.go of v1.14.1, observed).
 """
 
 from __future__ import annotations
@@ -125,14 +125,14 @@ def _finish(state: _WireState) -> Finish | None:
 
 
 def _find_restart(unit: Unit) -> Finding | None:
-    """Return a finding while pods of before terminate, or others are not made yet."""
+    """Return a finding while old pods terminate, or new ones do not exist yet."""
     restart = restart_under_way(unit) if unit.owner.restarting else None
     if restart is None:
         return None
     leaving = [pod for pod in unit.pods if pod.is_live and pod.is_terminating]
     is_refused = newest_creation_refusal(unit) is not None
     if not leaving and (is_refused or not unit.missing):
-        return None  # other rules tell why its pods wait
+        return None  # other rules report why the pods wait
     ready = len(unit.ready)
     counts = f"{restart.text}: {out_of(ready, unit.wanted, 'pod')} {is_or_are(ready)} ready"
     due = _restart_due(unit, leaving)
@@ -184,7 +184,7 @@ def _creation_text(unit: Unit) -> str:
 
 
 def _restart_due(unit: Unit, leaving: list[Pod]) -> datetime | None:
-    """Return when a pod should be gone or made. Later than that, the restart is stuck."""
+    """Return the time by which pods should be deleted or created. After that, the restart is stuck."""
     if leaving:
         # Their `deletionTimestamp` is when their grace is over.
         grace_ends = latest(pod.meta.deleting_since for pod in leaving)
@@ -194,7 +194,7 @@ def _restart_due(unit: Unit, leaving: list[Pod]) -> datetime | None:
 
 
 def _restarting_since(unit: Unit) -> datetime | None:
-    """Return when its controller said that it restarts."""
+    """Return the time at which the Job entered the phase `Restarting`."""
     return latest(condition.since for condition in unit.owner.conditions)
 
 
@@ -269,7 +269,7 @@ class VolcanoJob(OwnerKind):
             roles=roles,
             pod_requests=requests_of(roles),
             finish=_finish(state),
-            # A resume also counts as a retry: it is a restart only while the phase says so.
+            # A resume also counts as a retry, so the phase tells whether it is a restart.
             restarts=retries if is_restarting else 0,
             counted_restarts=retries if is_restarting else 0,
             max_restarts=most,
@@ -285,11 +285,11 @@ class VolcanoJob(OwnerKind):
         return deliver(owner, faults)
 
     def role_of(self, pod: Pod) -> str:
-        """Return the task that a pod belongs to."""
+        """Return the task of a pod."""
         return pod.labels.get(_TASK, "")
 
     def facts(self, owner: Owner) -> dict[str, str]:
-        """Return how often it was restarted or resumed: both count, and at the most it fails."""
+        """Return the number of retries. Restarts and resumes count, and the Job fails at the maximum."""
         retries, most = owner.detail[RETRIES], owner.detail[MOST_RETRIES]
         return (
             {"Retries": f"{retries} of {most} (a resume counts as one)"} if retries != "0" else {}

@@ -1,4 +1,4 @@
-"""Amounts as kube-scheduler counts them, and as sentences write them."""
+"""Resource amounts in the units of kube-scheduler, and their text in sentences."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["base_units", "free_amount", "pod_amounts", "requested_amounts", "uni
 
 
 def pod_amounts(requests: Mapping[str, Decimal]) -> dict[str, int]:
-    """Return the amounts of one pod in scheduler units. Sums are made of these, never of requests."""
+    """Return the amounts of one pod in scheduler units. Sums use these amounts, never the requests."""
     return {resource: units(resource, amount) for resource, amount in requests.items()}
 
 
 def requested_amounts(shape: Shape) -> dict[str, int]:
-    """Return the amounts that the scheduler compares for one such pod: `pods`, and requests above 0.
+    """Return the amounts that the scheduler compares for one pod of a shape: `pods`, and requests above 0.
 
     The scheduler ignores a request of zero, even on an overfull node (fitsRequest in
     pkg/scheduler/framework/plugins/noderesources/fit.go). No pod can request `pods`. A shape with 0 `pods`
-    ignores the limit, to see whether it is the cause.
+    ignores the pod limit, which tells whether the limit is the cause.
     """
     return dict(_requested_amounts(tuple(shape.requests.items())))
 
@@ -43,11 +43,11 @@ def free_amount(node: NodeInfo, resource: str, when: When) -> int:
 
 
 def used_amount(load: Requested, resource: str) -> int:
-    """Return how much of a resource a load takes, in scheduler units; of `pods` its number."""
+    """Return how much of a resource a load uses, in scheduler units. For `pods` it is their number."""
     return load.pods if resource == PODS else load.amounts.get(resource, 0)
 
 
-# Words
+# Text
 
 _BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi")
 
@@ -62,7 +62,8 @@ def format_amount(
 ) -> str:
     """Return scheduler units as `4 GPUs`, `1.5 CPUs`, `500m CPU`, `32Gi of memory`, `2 rdma/ib`.
 
-    `exact` and `up` are those of `bare`. With `named` GPUs are called by their resource: `4 nvidia.com/gpu`.
+    `exact` and `round_up` are those of `format_quantity`. With `with_resource_name`, the text names the resource of
+    GPUs: `4 nvidia.com/gpu`.
     """
     text = format_quantity(resource, amount, exact=exact, round_up=round_up)
     if resource == PODS:
@@ -75,7 +76,7 @@ def format_amount(
 
 
 def format_amounts(amounts: Mapping[str, int], *, round_up: bool = False) -> list[str]:
-    """Return several amounts by the name of their resource. With GPUs of two vendors it names the resources."""
+    """Return several amounts as texts, in order of resource names. GPUs of two vendors have their resource names."""
     with_resource_name = sum(map(is_gpu, amounts)) > 1
     return [
         format_amount(name, amounts[name], round_up=round_up, with_resource_name=with_resource_name)
@@ -86,10 +87,10 @@ def format_amounts(amounts: Mapping[str, int], *, round_up: bool = False) -> lis
 def format_quantity(
     resource: str, amount: int, *, exact: bool = False, round_up: bool = False
 ) -> str:
-    """Return the same without the name of the resource.
+    """Return scheduler units as text without the name of the resource.
 
-    Bytes are cut to a tenth of their unit, with `up` rounded up to one where they must be enough,
-    and neither with `exact`.
+    Bytes are cut to a tenth of their unit. `round_up` rounds them up instead, for amounts that must be enough. `exact`
+    keeps all digits.
     """
     if resource == "cpu":
         if 0 < amount < 1000:
@@ -99,7 +100,7 @@ def format_quantity(
 
 
 def is_bytes(resource: str) -> bool:
-    """Whether a resource is counted in bytes."""
+    """Return whether a resource is counted in bytes."""
     return resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
 
 
@@ -116,7 +117,7 @@ def _format_bytes(amount: int, exact: bool, round_up: bool) -> str:
     for power, larger in enumerate(_BINARY, start=1):
         if tenths < 10240:
             break
-        # From the bytes each time: what is rounded up twice is too much.
+        # Start from the bytes each time, because rounding up twice gives too much.
         size = 1024**power
         tenths, unit = (amount * 10 + (size - 1 if round_up else 0)) // size, larger
     return f"{tenths // 10}.{tenths % 10}".removesuffix(".0") + unit

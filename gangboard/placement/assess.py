@@ -1,4 +1,4 @@
-"""Why a gang has no nodes: one cause, proven, with the resource or the constraint that decides."""
+"""The proven cause why a gang has no nodes, with the deciding resource or constraint."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from gangboard.placement.totals import find_scarcest_resource, totals
 def assess(
     request: PlacementRequest, nodes: Sequence[NodeInfo], *, steps: int = BUDGET
 ) -> Assessment:
-    """Return whether the members fit now and without the pods that can leave, and if not, why.
+    """Return whether the members fit now, whether they fit without the pods that can leave, and the cause if not.
 
-    The cause is about the members that must be placed at once: the quorum, or all without a quorum.
-    `steps` is the budget of each single question.
+    The cause is about the members that must be placed together: the quorum, or all without a quorum.
+    `steps` is the search budget of each check.
     """
     return _Assessor(request, as_snapshot(nodes), steps).assessment()
 
@@ -46,14 +46,14 @@ class _Cause:
 
 @dataclass(frozen=True, slots=True)
 class _Assessor:
-    """Why the members of a request have no nodes."""
+    """Finds the cause why the members of a request have no nodes."""
 
     request: PlacementRequest
     snapshot: NodeSnapshot
     steps: int
 
     def assessment(self) -> Assessment:
-        """Return the whole answer."""
+        """Return the assessment."""
         request = self.request
         now = self._fit(When.CURRENT)
         # Members that fit now also fit on drained nodes.
@@ -84,7 +84,7 @@ class _Assessor:
             return _Cause(PlacementCause.CANNOT_TELL, why=now.why)
         if drained.answer is FitAnswer.CANNOT_TELL and not drained.but_for:
             return _Cause(PlacementCause.CANNOT_TELL, self._lacking(When.CURRENT), why=drained.why)
-        # What is not worked out takes nodes away only: what lacks now lacks without it, too.
+        # Unsupported requirements only exclude nodes. A resource that is short now is also short without them.
         when = When.DRAINED if drained.answer is FitAnswer.NO else When.CURRENT
         if self._hosted() < self.request.needed:
             # Without the topology, nodes that lack its label may do.
@@ -93,7 +93,7 @@ class _Assessor:
         return constrained if constrained is not None else self._by_room(when)
 
     def _hosted(self) -> int:
-        """Return how many members have an eligible node at all."""
+        """Return how many members have an eligible node."""
         keys = self.request.topology_keys
         return sum(
             pod_set.count
@@ -102,7 +102,7 @@ class _Assessor:
         )
 
     def _constrained(self, when: When) -> _Cause | None:
-        """Leave out each constraint, then all of them: does it fit at the same moment then?"""
+        """Return the constraints without which the members fit at the same moment. Try each, then all together."""
         present = _present_constraints(self.request)
         if not present:
             return None
@@ -145,7 +145,7 @@ class _Assessor:
         )
 
     def _any_room(self) -> bool:
-        """Whether a node takes a member now."""
+        """Return whether a node takes a member now."""
         keys = self.request.topology_keys
         feasible = (
             feasible_nodes_of(self.snapshot, pod_set.shape)
@@ -158,7 +158,7 @@ class _Assessor:
         )
 
     def _single(self, when: When) -> str:
-        """Return the only resource without which it would fit. Empty: there are none or several."""
+        """Return the only resource without which the members would fit. Empty: there is none, or several."""
         requested = {
             name for pod_set in self.request.pod_sets for name in requested_amounts(pod_set.shape)
         }

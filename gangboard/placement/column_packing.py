@@ -1,8 +1,8 @@
-"""The packing problem over columns, for thousands of nodes.
+"""The packing problem over node columns, for thousands of nodes.
 
-Bounds prove NO, and one quick placement proves YES. Otherwise the easy nodes are settled first: on them
-the shapes fit together as many times as each fits alone, so placing fewer gains no room. Only nodes on
-which shapes compete are searched. Nodes on which the same combinations fit count as equal.
+Bounds prove NO, and one greedy placement proves YES. Otherwise the easy nodes are filled first. On an easy node all
+shapes fit together as often as each fits alone, so placing fewer pods gains nothing. The search covers only nodes on
+which shapes compete. Nodes on which the same combinations fit count as equal.
 """
 
 from __future__ import annotations
@@ -34,30 +34,30 @@ from gangboard.placement.packing_search import (
 )
 
 _COMBINATION_COST, _NODES_PER_STEP = 16, 64
-"""Cost of one combination in steps of the search, and number of its nodes for one step."""
+"""Cost of one combination in search steps, and the number of nodes per step."""
 Placed = dict[int, list[int]]
-"""Place of a node → how many pods of each shape."""
+"""Row of a node → number of pods of each shape."""
 
 
 @dataclass(slots=True)
 class PackingTable:
-    """Members that are left, and nodes that can still take some of them."""
+    """The unplaced members, and the nodes that can still take some of them."""
 
     counts: list[int]
     requests: list[list[int]]
-    """For each shape the amounts of one pod by resource."""
+    """Amounts of one pod by shape and resource."""
     conflicts: frozenset[tuple[int, int]]
     """Pairs of shapes that cannot share a node."""
     rows: IntColumn
     """Rows of the nodes in the snapshot."""
     max_pods: IntColumn
-    """Shape by node: how many pods fit there alone, at most as many as there are."""
+    """Shape by node: number of pods that fit alone, capped at the number of members."""
     free: list[IntColumn]
-    """For each resource the free amounts of the nodes, at most the requests of all members."""
+    """Free amounts by resource and node, capped at the requests of all members."""
     placed: Placed = field(default_factory=dict)
 
     def select_nodes(self, mask: BoolColumn) -> None:
-        """Leave the other nodes out."""
+        """Keep only the nodes of the mask."""
         self.rows, self.max_pods = self.rows[mask], self.max_pods[:, mask]
         self.free = [column[mask] for column in self.free]
 
@@ -70,7 +70,7 @@ def pack(
     target: int,
     budget: Budget,
 ) -> Fit:
-    """Return whether at least `target` of the pods go on the nodes of the mask, with a placement."""
+    """Return whether at least `target` of the pods fit on the nodes of the mask, with a placement."""
     names = [pod_set.shape.name for pod_set in pod_sets]
     start = budget.spent
     try:
@@ -157,7 +157,7 @@ def _pack(table: PackingTable, target: int, budget: Budget) -> Placed | None:
 
 
 def _may_fit(table: PackingTable, target: int) -> bool:
-    """Look for a proof of NO: by what each shape could place alone, and by totals per resource."""
+    """Return False if bounds prove that the members do not fit: by shape alone, and by totals per resource."""
     sums = table.max_pods.sum(axis=1).tolist()
     if sum(map(min, table.counts, sums)) < target:
         return False
@@ -168,11 +168,14 @@ def _may_fit(table: PackingTable, target: int) -> bool:
     )
 
 
-# One quick placement
+# Greedy placement
 
 
 def _place_greedily(table: PackingTable, target: int) -> Placed | None:
-    """Fill nodes one after the other, the pickiest shape and the least useful nodes first."""
+    """Return a placement that fills nodes one by one, the most selective shape and the least useful nodes first.
+
+    None: it does not reach the target.
+    """
     max_pods = table.max_pods
     order = np.lexsort((max_pods.sum(axis=0), np.count_nonzero(max_pods, axis=0)))
     supply = max_pods.sum(axis=1).tolist()
@@ -197,7 +200,7 @@ def _place_greedily(table: PackingTable, target: int) -> Placed | None:
 
 
 def _remaining_pods(table: PackingTable, shape: int, index: int, taken: Sequence[int]) -> int:
-    """Return how many pods of a shape go on a node beside the pods already placed there."""
+    """Return how many pods of a shape still fit on a node with the pods already placed there."""
     if any(shape in pair and taken[pair[0] + pair[1] - shape] for pair in table.conflicts):
         return 0
     remaining = int(table.max_pods[shape, index])
@@ -211,11 +214,11 @@ def _remaining_pods(table: PackingTable, shape: int, index: int, taken: Sequence
     return remaining
 
 
-# Nodes where nobody is in the way of anybody
+# Nodes without competition
 
 
 def _fill_easy_nodes(table: PackingTable) -> None:
-    """Fill the easy nodes, and drop shapes that are placed.
+    """Fill the easy nodes and remove them from the table.
 
     Placing fewer pods on an easy node never helps elsewhere. With fewer pods left, more nodes become easy.
     """
@@ -235,7 +238,7 @@ def _fill_easy_nodes(table: PackingTable) -> None:
 
 
 def _easy_nodes(table: PackingTable) -> BoolColumn:
-    """Return the nodes on which the max_pods of all shapes fit together."""
+    """Return the nodes on which `max_pods` of all shapes fit together."""
     easy = np.ones(len(table.rows), dtype=np.bool_)
     for resource, column in enumerate(table.free):
         used: IntColumn = np.zeros(len(column), dtype=column.dtype)
@@ -248,14 +251,13 @@ def _easy_nodes(table: PackingTable) -> BoolColumn:
     return easy
 
 
-# Nodes where somebody is
+# Nodes with competition
 
 
 def _search_classes(table: PackingTable, budget: Budget) -> Iterator[SearchClass]:
-    """Yield the nodes on which the same combinations fit, with the largest of these.
+    """Yield classes of nodes on which the same combinations fit, with the largest combinations.
 
-    For every combination of all shapes but one, the most that fits of that one is worked out for
-    all nodes at once.
+    For every combination of all shapes but one, the largest number of the last shape is computed for all nodes at once.
     """
     limits = table.max_pods.max(axis=1).tolist()
     last = max(range(len(limits)), key=lambda index: (limits[index], -index))
@@ -297,7 +299,7 @@ def _combination_vector(
 def _max_beside(
     table: PackingTable, last: int, other_shapes: Sequence[int], combination: Sequence[int]
 ) -> IntColumn:
-    """Return how many pods of the last shape fit beside so many of the others; -1: not even these."""
+    """Return how many pods of the last shape fit beside a combination of the others. -1: not even that fits."""
     counts = dict(zip(other_shapes, combination, strict=True))
     placed = [index for index, count in counts.items() if count]
     possible = np.ones(len(table.rows), dtype=np.bool_)

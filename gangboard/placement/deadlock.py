@@ -1,4 +1,4 @@
-"""Two gangs that are placed pod by pod, each holding the room that the other one needs."""
+"""Two gangs that are placed pod by pod, each of which holds the capacity that the other needs."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from gangboard.placement.gang_fit import check_fit
 from gangboard.placement.gang_nodes import add_requested, without_requested
 
 _MAX_RIVALS = 10
-"""Half-placed gangs that are tried, those that hold most of the gang's nodes first."""
+"""Most half-placed gangs to try. Gangs on most of the gang's nodes come first."""
 
 
 def find_rival(unit: Unit) -> tuple[RunningGang, RunningGang] | None:
     """Return the unit's own gang and the gang with which it is in a deadlock.
 
-    All of it is proven. Neither fits now. Each would fit if the other released its room. Neither would fit
-    if all pods but those of the two left, so the end of a third gang does not help. Terminating pods
-    hold no room here. None: one of these cannot be proven.
+    All of it is proven. Neither fits now. Each would fit if the other released its capacity. Both would still not fit
+    if only the pods of the two remained, so the end of a third gang does not help. Terminating pods do not count.
+    None: one of these facts cannot be proven.
     """
     placing = unit.placing
     if placing is None or placing.assessment is None:
         return None
     if placing.assessment.now.answer is not FitAnswer.NO:
         return None
-    # A nominated pod keeps its room for some minutes only (1.35): such gangs take turns.
+    # A nominated pod only keeps its node for some minutes (1.35), so such gangs take turns.
     if not any(pod.is_placed for pod in unit.gang.pods) or any(
         pod.nominated_node for pod in unit.unplaced
     ):
@@ -84,7 +84,7 @@ def _nodes_without(nodes: Sequence[NodeInfo], loads: Mapping[str, Requested]) ->
 
 
 def _node_with_only(node: NodeInfo, gangs: Iterable[RunningGang]) -> NodeInfo:
-    """Return the node with the pods that stay and those of these gangs."""
+    """Return the node with only its pinned pods and the pods of these gangs."""
     load = node.pinned
     for gang in gangs:
         if node.name in gang.kept:

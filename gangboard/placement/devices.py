@@ -1,9 +1,9 @@
-"""Devices that a driver serves under the name of an extended resource.
+"""Devices that a DRA driver provides under the name of an extended resource.
 
-If a node lists none of a resource and a DeviceClass has its name as `extendedResourceName`,
-kube-scheduler compares no amounts there and asks the driver (shouldDelegateResourceToDRA in
-plugins/noderesources/fit.go; gate DRAExtendedResource: off before 1.36, on in 1.36, locked on in
-1.37). The poller does not read DeviceClasses. The scheduler says `Insufficient …` of amounts that it compares.
+kube-scheduler asks the driver instead of comparing amounts if a node does not list the resource and a DeviceClass has
+its name as `extendedResourceName` (shouldDelegateResourceToDRA in plugins/noderesources/fit.go). The gate
+DRAExtendedResource is off before 1.36, on in 1.36 and locked on in 1.37. The poller does not read DeviceClasses. But the
+scheduler reports `Insufficient …` only for amounts that it compares.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _EVERYWHERE = (Toleration(operator="Exists"),)
 
 
 def driver_served_requests(unit: Unit, shape: Shape, pods: Sequence[Pod]) -> tuple[str, ...]:
-    """Return the requests of a shape that drivers may serve, for `Shape.undecidable`.
+    """Return the requests of a shape that a driver may provide, for `Shape.undecidable`.
 
-    These are extended resources that no selected node has, unless the scheduler calls them
+    These are extended resources that no selected node lists, unless the scheduler reports them as
     insufficient. Empty: the cluster is older than 1.36, or the pods select no node at all.
     """
     if unit.gang.cluster.kubernetes is not None and unit.gang.cluster.kubernetes < _SERVED_SINCE:
@@ -46,14 +46,14 @@ def driver_served_requests(unit: Unit, shape: Shape, pods: Sequence[Pod]) -> tup
         is_listed = snapshot.resource(resource).allocatable != 0
         if not selected.any() or (selected & is_listed).any():
             continue
-        # Of pods that select other nodes it tells nothing where those list the resource.
+        # If other nodes list the resource, messages about pods that select them prove nothing here.
         if not _scheduler_compares(unit, resource, pods if is_listed.any() else None):
             names.append(f"{_SERVED_PREFIX}{resource}")
     return tuple(names)
 
 
 def _scheduler_compares(unit: Unit, resource: str, pods: Sequence[Pod] | None) -> bool:
-    """Whether the scheduler says of one of these pods, or of any, that nodes have too little."""
+    """Return whether the scheduler reports the resource as insufficient for one of these pods. None: for any pod."""
     own_refs = None if pods is None else {pod.meta.ref for pod in pods}
     return any(
         reason == f"Insufficient {resource}"
@@ -64,7 +64,7 @@ def _scheduler_compares(unit: Unit, resource: str, pods: Sequence[Pod] | None) -
 
 
 def without_devices(request: PlacementRequest) -> PlacementRequest:
-    """Return the same request without what `may_be_served` has named in its shapes."""
+    """Return the request without the resources that `driver_served_requests` has named in its shapes."""
     return replace(
         request,
         pod_sets=tuple(

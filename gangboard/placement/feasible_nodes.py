@@ -1,4 +1,4 @@
-"""The nodes that could host a pod of one shape, and how many pods of it fit on each."""
+"""Nodes that can host a pod of one shape, and how many of its pods fit on each."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from gangboard.placement.node_filters import NodeFilters, has_label
 from gangboard.placement.node_snapshot import NodeSnapshot
 
 EXAMPLES = 3
-"""Names of nodes that an answer gives as examples."""
+"""Most node names in a list of examples."""
 UNLIMITED = 2**40
-"""Pods that fit on a node if no request limits them: more than a cluster can have."""
+"""Pods per node if no request limits them, which is more than a cluster can have."""
 MAX_CACHED = 600
-"""Shapes whose feasible nodes are kept: with 5,000 nodes each takes about a tenth of a megabyte."""
+"""Most shapes in the cache of a snapshot. With 5,000 nodes each takes about 0.1 MB."""
 Saturated = tuple[tuple[str, int, tuple[str, ...]], ...]
 Summary = tuple[int, int, int, Saturated]
 
@@ -36,7 +36,7 @@ class _Exclusion:
 
 
 class FeasibleNodes:
-    """Which nodes can host a pod of one shape, and how many pods of it fit on each."""
+    """The nodes that can host a pod of one shape, with the number of its pods that fit on each."""
 
     def __init__(self, snapshot: NodeSnapshot, shape: Shape) -> None:
         self._snapshot = snapshot
@@ -50,7 +50,7 @@ class FeasibleNodes:
         self._exclusions: dict[tuple[str, ...], dict[Filter, _Exclusion]] = {}
         self._eligibilities: dict[tuple[str, ...], Eligibility] = {}
 
-    # Which nodes
+    # Eligible nodes
 
     def eligible(self, keys: Sequence[str] = ()) -> BoolColumn:
         """Return the nodes that no filter excludes."""
@@ -64,7 +64,7 @@ class FeasibleNodes:
         """Return the first requested resource of a node that could not be read."""
         return self._node_filters.first_unreadable(row)
 
-    # Why the others not
+    # Excluded nodes
 
     def eligibility(self, keys: tuple[str, ...] = ()) -> Eligibility:
         """Return the eligible nodes, and the others by the first filter that excludes each."""
@@ -85,7 +85,7 @@ class FeasibleNodes:
         )
 
     def _first_exclusions(self, keys: tuple[str, ...]) -> dict[Filter, _Exclusion]:
-        """Return what each filter is the first to exclude, in the order of `Filter`, without empty ones."""
+        """Return the nodes that each filter is the first to exclude, in the order of `Filter`."""
         if keys not in self._exclusions:
             remaining = np.ones(len(self._snapshot), dtype=np.bool_)
             exclusions: dict[Filter, _Exclusion] = {}
@@ -108,7 +108,7 @@ class FeasibleNodes:
         return self._exclusions[keys]
 
     def _names(self, mask: BoolColumn) -> tuple[str, ...]:
-        """Return the names of nodes; shapes with the same nodes share them."""
+        """Return the names of nodes. Shapes with the same nodes share the tuple."""
         cache_key = ("names", mask.tobytes())
         cache = self._snapshot.cache
         if cache_key not in cache:
@@ -122,10 +122,10 @@ class FeasibleNodes:
         details = sorted(exclusion.details.items(), key=lambda pair: (-pair[1], pair[0]))
         return Excluded(len(rows), examples, tuple(details))
 
-    # How many
+    # Numbers of pods
 
     def max_pods(self, when: When) -> IntColumn:
-        """Return how many pods fit on each node, 0 on those that are not eligible."""
+        """Return how many pods fit on each node. It is 0 for nodes that are not eligible."""
         if when not in self._max_pods:
             max_pods = np.where(self.eligible(), self._by_amounts(when), 0)
             if self._node_filters.depends_on_pods:
@@ -152,16 +152,15 @@ class FeasibleNodes:
         return np.full(len(self._snapshot), UNLIMITED, dtype=np.int64) if counts is None else counts
 
     def total_pods(self, when: When) -> int:
-        """Return how many pods fit on all nodes, each node by itself."""
+        """Return how many pods fit on all nodes, without constraints between nodes."""
         if when not in self._sums:
             self._sums[when] = total(self.max_pods(when))
         return self._sums[when]
 
     def ordered_nodes(self, when: When) -> tuple[IntColumn, IntColumn, IntColumn]:
-        """Return the nodes that take a pod, fewest first and then by name, with how many, and sums.
+        """Return the rows of nodes that take a pod, their numbers of pods, and the running sums of these.
 
-        The sums say how many pods go on the nodes up to there; no node counts for more than
-        UNLIMITED.
+        Nodes with the fewest pods come first, then they are in order of names. A node counts for at most UNLIMITED.
         """
         if when not in self._orders:
             max_pods = np.minimum(self.max_pods(when), UNLIMITED).astype(np.int64)
@@ -171,13 +170,13 @@ class FeasibleNodes:
         return self._orders[when]
 
     def summary(self, keys: tuple[str, ...] = ()) -> Summary:
-        """Return how many pods fit now and when empty, on how many nodes one does, what stops it."""
+        """Return the pods that fit now and on drained nodes, the nodes that take a pod now, and the limits on others."""
         if keys not in self._summaries:
             self._summaries[keys] = self.summary_of(self.eligible(keys))
         return self._summaries[keys]
 
     def summary_of(self, mask: BoolColumn) -> Summary:
-        """Return the same of some eligible nodes."""
+        """Return the summary of some eligible nodes."""
         now = self.max_pods(When.CURRENT)[mask]
         return (
             total(now),
@@ -187,7 +186,7 @@ class FeasibleNodes:
         )
 
     def _saturated(self, mask: BoolColumn) -> Saturated:
-        """Return what stops the first pod now on these nodes, with counts and up to three names."""
+        """Return the limits that stop the first pod on these nodes now, with counts and example names."""
         remaining = mask & (self.max_pods(When.CURRENT) == 0)
         saturated: list[tuple[str, int, tuple[str, ...]]] = []
         limits: list[tuple[str, BoolColumn]] = [
@@ -207,7 +206,7 @@ class FeasibleNodes:
 
 
 def feasible_nodes_of(snapshot: NodeSnapshot, shape: Shape) -> FeasibleNodes:
-    """Return the feasible nodes of a shape, worked out once for all shapes that ask the same."""
+    """Return the feasible nodes of a shape, cached for shapes with the same requirements."""
     requirements = (
         tuple(requested_amounts(shape).items()),
         tuple(sorted(shape.node_selector.items())),

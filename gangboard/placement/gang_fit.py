@@ -1,4 +1,4 @@
-"""Whether a gang fits as a whole, each shape on its own nodes, in one topology domain if it must be."""
+"""Check whether a gang fits as a whole, each shape on its own nodes, in one topology domain if required."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gangboard.placement.topology_domains import (
 from gangboard.placement.topology_spread import fit_spread, spread_of
 
 SHARED_HOST_NAMES = f"nodes do not each have their own label {HOSTNAME}"
-"""Why the answer is CANNOT_TELL for pods that must be on different hosts."""
+"""Cause of CANNOT_TELL for pods that must be on different hosts."""
 
 
 def check_fit(
@@ -37,9 +37,9 @@ def check_fit(
 ) -> Fit:
     """Return whether at least `target` of the members can be placed at once.
 
-    YES comes with a placement. NO is proven for the pods on these nodes, nominated ones included. It stays
-    true for members with unsupported requirements (`Shape.unsupported`), which only exclude more nodes.
-    CANNOT_TELL says why. A `NodeSnapshot` as `nodes` reuses its columns.
+    YES has a placement. NO is proven for the pods on these nodes, including nominated ones. It also holds for members
+    with unsupported requirements (`Shape.unsupported`), which only exclude more nodes. CANNOT_TELL has a cause. Pass a
+    `NodeSnapshot` as `nodes` to reuse its columns.
     """
     known = decide_by_request(request, target)
     if known is not None:
@@ -61,13 +61,13 @@ def decide_by_request(request: PlacementRequest, target: int) -> Fit | None:
 
 
 def _undecidable_requirements(request: PlacementRequest) -> list[str]:
-    """Return the requirements that make every answer unsafe."""
+    """Return the requirements that gangboard does not understand, so that no answer is safe."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
     return sorted({name for pod_set in pod_sets for name in undecidable(pod_set.shape)})
 
 
 def require_support(request: PlacementRequest, fit: Fit) -> Fit:
-    """Return CANNOT_TELL instead of YES if members ask for something that is not worked out."""
+    """Return CANNOT_TELL instead of YES if members have unsupported requirements."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
     unsupported = {name for pod_set in pod_sets for name in pod_set.shape.unsupported}
     if spread_of(request) is None and any(pod_set.shape.spreads for pod_set in pod_sets):

@@ -1,4 +1,4 @@
-"""The nodes as one gang finds them, and sums of what pods take from a node."""
+"""The nodes from the perspective of one unit, and sums of requests on a node."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Key = TypeVar("Key")
 
 
 def nodes_for(unit: Unit) -> NodeSnapshot:
-    """Return the nodes of the cluster without the room that is kept for the unit's own waiting pods.
+    """Return the nodes of the cluster without the capacity that is reserved for the unit's own waiting pods.
 
-    A node to which one of them is nominated carries its load, and it must not stand in its own way.
-    Ports that members on such a node hold there stay.
+    The load of a node includes pods that are nominated to it. A pod must not block itself. Host ports of members that
+    run on such a node stay.
     """
     snapshot = snapshot_of(unit.gang.cluster.room)
     nominated = _by_node((pod, pod.nominated_node) for pod in waiting_members(unit))
@@ -46,10 +46,9 @@ def nodes_for(unit: Unit) -> NodeSnapshot:
 
 
 def nodes_to_free(unit: Unit) -> NodeSnapshot:
-    """Return the nodes as the unit's waiting pods find them, where members with a node stay.
+    """Return the nodes of `nodes_for`, with the gang's placed members as pinned pods.
 
-    Advice never frees room for a gang by removing pods of the same gang, nor for a Job of a JobSet
-    those of another Job.
+    Advice never frees capacity by removing pods of the same gang, such as those of another Job of the JobSet.
     """
     snapshot = nodes_for(unit)
     members = {pod.meta.ref.uid: pod for pod in (*unit.gang.pods, *unit.foreign_pods)}
@@ -71,7 +70,7 @@ def nodes_to_free(unit: Unit) -> NodeSnapshot:
 
 
 def _by_node(pods: Iterable[tuple[Pod, str]]) -> dict[str, list[Pod]]:
-    """Return the pods by the name of their node, without pods that have none."""
+    """Return the pods by the name of their node, without pods that have no node."""
     by_node: dict[str, list[Pod]] = {}
     for pod, name in pods:
         if name:
@@ -83,7 +82,7 @@ def _by_node(pods: Iterable[tuple[Pod, str]]) -> dict[str, list[Pod]]:
 
 
 def requested_by_pods(pods: Collection[Pod], matched: TermMatcher) -> Requested:
-    """Return what pods take together. `matched` returns the terms that a pod matches."""
+    """Return the sum of the pods' requests. `matched` returns the terms that a pod matches."""
     amounts: Counter[str] = Counter()
     for pod in pods:
         amounts.update(pod_amounts(pod.requests))
@@ -114,7 +113,7 @@ def _sums(first: Mapping[Key, int], second: Mapping[Key, int]) -> dict[Key, int]
 def subtract_requested(
     load: Requested, removed: Requested, kept_ports: Collection[HostPort] = ()
 ) -> Requested:
-    """Return a load without another one. Pods that stay also hold `kept_ports`."""
+    """Return a load without another one. Remaining pods also hold `kept_ports`."""
     return Requested(
         {
             name: max(0, amount - removed.amounts.get(name, 0))
@@ -128,11 +127,11 @@ def subtract_requested(
 
 
 def _subtract_terms(terms: PodTerms, removed: PodTerms) -> dict[PodTerm, int]:
-    """Return the terms that are left. `gone` may have terms that the load does not know."""
+    """Return the remaining terms. `removed` may contain terms that are not in `terms`."""
     remaining = {term: number - removed.get(term, 0) for term, number in terms.items()}
     return {term: number for term, number in remaining.items() if number > 0}
 
 
 def without_requested(node: NodeInfo, removed: Requested) -> NodeInfo:
-    """Return a node without a load. Ports that pods which stay also hold are kept."""
+    """Return a node without a load. Host ports of pinned pods stay."""
     return replace(node, now=subtract_requested(node.now, removed, node.pinned.host_ports))

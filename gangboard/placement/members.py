@@ -1,4 +1,4 @@
-"""The request of a unit: the members that wait for a node, by shape, and what they need together."""
+"""The placement request of a unit: its waiting members by shape, with quorum and topology."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from gangboard.placement.node_snapshot import snapshot_of
 from gangboard.placement.term_matching import NO_TERMS, term_matcher
 
 OTHER_ANTI_AFFINITY = "anti-affinity of other pods"
-"""Name of the unsupported case that another pod's inexact term may keep a pod away."""
+"""Name of the unsupported case that an inexact term of another pod may exclude a pod."""
 _PodSetKey = tuple[
     tuple[tuple[str, Decimal], ...], Needs, tuple[str, ...], frozenset[PodTerm], tuple[Spread, ...]
 ]
 
 
 def waiting_members(unit: Unit) -> tuple[Pod, ...]:
-    """Return the members that want a node now: live, not on their way out, not gated, not bound.
+    """Return the members that need a node now: live, not terminating, not gated, not bound.
 
-    Pods of other gangs in the same group are among them: the scheduler places all of a group
-    together. A nominated node is not a place yet.
+    They include pods of other gangs in the same group, because the scheduler places a group together. A pod with a
+    nominated node still waits.
     """
     foreign_pods = (
         pod
@@ -41,9 +41,8 @@ def waiting_members(unit: Unit) -> tuple[Pod, ...]:
 def placement_request_of(unit: Unit) -> PlacementRequest:
     """Return the request of the waiting members.
 
-    The quorum counts only members that still need a node. Without a quorum (pod by pod, a basic group), or if
-    members with a node already are the quorum, the request is for all waiting members. The scheduler then
-    places each by itself.
+    The quorum counts only members that still need a node. The request is for all waiting members if there is no quorum
+    (pod by pod, a basic group), or if placed members already reach it. The scheduler then places each separately.
     """
     pods = waiting_members(unit)
     keys = unit.group.topology_keys if unit.group is not None else ()
@@ -54,7 +53,7 @@ def placement_request_of(unit: Unit) -> PlacementRequest:
 
 
 def _jobs_text(unit: Unit, pods: Sequence[Pod]) -> str:
-    """Return `2 Jobs` where pods of several Jobs wait that no group keeps together."""
+    """Return `2 Jobs` if pods of several Jobs without a group wait. Empty: other cases."""
     if unit.group is not None or len(unit.jobs) < 2:
         return ""
     jobs = {job.meta.ref.uid for job in unit.jobs}
@@ -63,11 +62,10 @@ def _jobs_text(unit: Unit, pods: Sequence[Pod]) -> str:
 
 
 def members_with_node(unit: Unit) -> list[Pod]:
-    """Return the members that have a node, those that are being deleted among them.
+    """Return the members that have a node, including those being deleted.
 
-    The scheduler counts these for the quorum, and for the domain of the group, until they are gone
-    (assignedPods in pkg/scheduler/backend/cache/podgroupstate.go, 1.36 and 1.37; on 1.35
-    AssignedPods of the WorkloadManager).
+    Until they are gone, the scheduler counts them for the quorum and for the domain of the group. Source: assignedPods
+    in pkg/scheduler/backend/cache/podgroupstate.go (1.36 and 1.37), AssignedPods of the WorkloadManager (1.35).
     """
     return [pod for pod in (*unit.pods, *unit.foreign_pods) if pod.is_live and pod.is_placed]
 
@@ -80,17 +78,17 @@ def _quorum(unit: Unit) -> int | None:
 
 
 def _sibling_groups(unit: Unit) -> tuple[str, ...]:
-    """Name the groups that are placed together with this one and are not counted here."""
+    """Return the name of the unsupported groups that the scheduler places together with this one."""
     if unit.group is None or not unit.group.parent_name:
         return ()
     return (f"the other groups of the CompositePodGroup {unit.group.parent_name}",)
 
 
 def _domain(unit: Unit, keys: Sequence[str]) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """Return the values that members with a node have chosen, or what keeps them from being told.
+    """Return the topology domain of the placed members, and what is unsupported if it is unclear.
 
-    The scheduler takes such a group into the domain of its placed members and no other, and gives
-    up where these are in several (plugins/topologyaware, "more than 1 domain found").
+    The scheduler places the other members only in this domain. It gives up if placed members are in several domains
+    (plugins/topologyaware, "more than 1 domain found").
     """
     taken = {pod.node for pod in members_with_node(unit)}
     if not keys or not taken:
@@ -112,7 +110,7 @@ def _domain(unit: Unit, keys: Sequence[str]) -> tuple[tuple[str, ...] | None, tu
 
 
 _MAX_ROLES = 3
-"""So many are named; of more it is the object that makes them."""
+"""Most role names in the name of a pod set. Beyond that, it has the name of the owner."""
 
 
 def _pod_sets(
@@ -120,7 +118,7 @@ def _pod_sets(
 ) -> tuple[PodSet, ...]:
     """Return the pods grouped by their requests and constraints, in the order of unique names.
 
-    `is_free`: the group has no topology keys, so a topology spread of equal pods is worked out.
+    `is_free`: the group has no topology keys, so the topology spread of equal pods is supported.
     """
     kinds: dict[_PodSetKey, list[Pod]] = {}
     matched = term_matcher(unit.gang.cluster.room, pods)
@@ -137,7 +135,7 @@ def _pod_sets(
     makers = Counter(_name(unit, members) for members in kinds.values())
     for (requests, needs, unread, terms, spreads), members in kinds.items():
         name = _name(unit, members)
-        # What one object makes of several kinds is told by their roles, where these are known.
+        # Different pods of one owner have the names of their roles, if known.
         name = plain = (makers[name] > 1 and _role_names(unit, members)) or name
         number = 2
         while name in pod_sets:
@@ -161,9 +159,9 @@ def _pod_sets(
 
 
 def _may_place_affinity_pods(unit: Unit, pod_affinity: PodTerm) -> bool:
-    """Whether pods of the gang without a node may still decide where others must be near them.
+    """Return whether unplaced pods of the gang may still decide the nodes of a pod affinity.
 
-    If such pods have nodes already, members with the same affinity follow them.
+    If matching pods already have nodes, members with the same affinity follow them.
     """
     unplaced = [
         pod
@@ -191,10 +189,10 @@ def _spreads(pod: Pod) -> tuple[Spread, ...]:
 
 
 def _counts_nominated_pods(unit: Unit, spread: Spread, pods: Sequence[Pod]) -> bool:
-    """Whether pods of others that count are nominated to nodes.
+    """Return whether other pods that the constraint counts are nominated to nodes.
 
-    Until they are bound the scheduler counts them on the node that it looks at and on no other
-    (RunFilterPluginsWithNominatedPods); on 1.35 those that wait at the gate everywhere.
+    The scheduler counts a nominated pod only while it filters the nominated node (RunFilterPluginsWithNominatedPods).
+    On 1.35 it counts pods at the gate for every node.
     """
     snapshot = snapshot_of(unit.gang.cluster.room)
     term = spread.counted.of_nominated
@@ -206,7 +204,7 @@ def _counts_nominated_pods(unit: Unit, spread: Spread, pods: Sequence[Pod]) -> b
 
 
 def unreadable_request_text(resource: str) -> str:
-    """Return how a request is called in `Shape.unsupported` that could not be read."""
+    """Return the entry of an unreadable request in `Shape.unsupported`."""
     return f"a request of {resource} that could not be read"
 
 
@@ -219,21 +217,20 @@ def shape_of(
     spreads: tuple[Spread, ...] = (),
     pod_affinity: PodTerm | None = None,
 ) -> Shape:
-    """Return one pod's requests and needs as a shape.
+    """Return one pod's requests and constraints as a shape.
 
-    `matched_terms` are the terms of anti-affinity that it matches: its gang's, and those of pods with a
-    node. The nodes that an inexact term excludes are unknown. `spreads` and
-    `pod_affinity` are its constraints and its affinity where those can be worked out.
+    `matched_terms` are the anti-affinity terms that match the pod, of its gang and of pods with a node. The nodes that
+    an inexact term excludes are unknown. `spreads` and `pod_affinity` are the supported ones of its constraints.
     """
     if needs.pod_affinity is not None and pod_affinity is None:
         unsupported = (*unsupported, AFFINITY)
     if needs.spreads and not spreads:
         unsupported = (*unsupported, SPREAD)
     if len(spreads) > 1:
-        # How many of them fit at most is worked out, not whether as many do.
+        # Several constraints only have an upper bound of the pods that fit.
         unsupported = (*unsupported, SPREAD)
     if any(term.is_open for term in needs.anti_affinity):
-        # Whom it keeps away by its own rule is not known; who keeps it away is.
+        # The pods that an open term excludes are unknown.
         unsupported = (*unsupported, ANTI_AFFINITY)
     if not all(term.is_exact for term in matched_terms.difference(needs.anti_affinity)):
         unsupported = (*unsupported, OTHER_ANTI_AFFINITY)
@@ -254,7 +251,7 @@ def shape_of(
 
 
 def _name(unit: Unit, pods: Sequence[Pod]) -> str:
-    """Call pods after their Job, after its role when several Jobs of it made them, or as the unit."""
+    """Return the name of a pod set: its Job, the role of several Jobs, or the unit."""
     role_of = {job.meta.ref.uid: job.role_name for job in unit.jobs}
     makers = {pod.meta.controller.uid: pod.meta.controller for pod in pods if pod.meta.controller}
     if not all(pod.meta.controller for pod in pods):
@@ -268,7 +265,7 @@ def _name(unit: Unit, pods: Sequence[Pod]) -> str:
 
 
 def _role_names(unit: Unit, pods: Sequence[Pod]) -> str:
-    """Return the roles of pods that no Job makes; empty where they are many or not known."""
+    """Return the roles of pods without a Job. Empty: too many, or unknown."""
     known = unit.gang.roles_of_pods
     names = sorted({known.get(pod.meta.ref.uid, "") for pod in pods})
     return listed(names) if all(names) and len(names) <= _MAX_ROLES else ""

@@ -64,7 +64,7 @@ class NodeFilters:
         if "readable" not in self._masks:
             shape, sparse = self._shape, self._snapshot.sparse()
             mask = self._selected() & self._tolerated()
-            # Most shapes have none of these, and a column costs time on thousands of nodes.
+            # Skip absent constraints, because a column of thousands of nodes costs time.
             if shape.pod_affinity is not None:
                 mask &= self._pod_affinity()
             if self.depends_on_pods:
@@ -109,7 +109,7 @@ class NodeFilters:
         return mask
 
     def _pod_affinity(self) -> BoolColumn:
-        """Return the nodes near a pod that the required pod affinity names. Pods that can leave count as well."""
+        """Return the nodes of the domains that have a pod of the required pod affinity. Pods that can leave count."""
         term = self._shape.pod_affinity
         if term is None:
             return self._all()
@@ -131,7 +131,7 @@ class NodeFilters:
         cache = self._snapshot.cache
         if cache_key not in cache:
             texts = self._snapshot.labels(NAME if field else entry.key)
-            if entry.operator == "In":  # told apart since names of nodes are many
+            if entry.operator == "In":  # faster than a check of every value, such as names of nodes
                 cache[cache_key] = texts.among(entry.values)
             elif entry.operator == "NotIn":
                 cache[cache_key] = ~texts.among(entry.values)
@@ -143,7 +143,7 @@ class NodeFilters:
         return mask
 
     def _taints(self) -> tuple[IntColumn, list[list[Taint]]]:
-        """Return the kind of each node, and for each kind the taints that keep the pod away."""
+        """Return the taint group of each node, and the untolerated taints of each group."""
         cache_key = ("taints", self._shape.tolerations)
         cache = self._snapshot.cache
         if cache_key not in cache:
@@ -239,7 +239,7 @@ class NodeFilters:
     def _tainted(
         self, node_filter: Filter, codes: IntColumn, taints: Sequence[Sequence[Taint]]
     ) -> Iterator[tuple[Filter, str, BoolColumn]]:
-        """Yield the nodes by the first taint of a sort that they have."""
+        """Yield the nodes by their first taint that belongs to the filter."""
         first_details = [
             next(
                 (
@@ -255,25 +255,25 @@ class NodeFilters:
             has_detail = np.array([first == detail for first in first_details], dtype=np.bool_)
             yield node_filter, detail, has_detail[codes]
 
-    # What is taken
+    # Conflicts with pods on nodes
 
     @property
     def depends_on_pods(self) -> bool:
-        """Whether host ports or anti-affinity of pods on a node can keep the shape away."""
+        """Whether host ports or anti-affinity of pods on a node can exclude the shape."""
         shape = self._shape
         return bool(shape.host_ports or shape.anti_affinity or shape.matched_terms)
 
     def taken_by_pods(self, when: When) -> BoolColumn:
-        """Return the nodes where host ports or anti-affinity of pods keep the shape away."""
+        """Return the nodes where host ports or anti-affinity of pods exclude the shape."""
         return self.ports_taken(when) | self.anti_affinity_taken(when)
 
     def ports_taken(self, when: When) -> BoolColumn:
-        """Return the nodes on which a host port that it wants is taken."""
+        """Return the nodes on which a host port of the shape is taken."""
         sparse = self._snapshot.sparse()
         return self._port_clashes(sparse.ports_now if when is When.CURRENT else sparse.ports_pinned)
 
     def anti_affinity_taken(self, when: When) -> BoolColumn:
-        """Return the nodes where a pod keeps it away, on the node or with the same value of a label."""
+        """Return the nodes where anti-affinity of a pod excludes the shape, by hostname or by another label."""
         if not (self._shape.anti_affinity or self._shape.matched_terms):
             return self._none()
         sparse = self._snapshot.sparse()

@@ -1,4 +1,4 @@
-"""The reverse question: why a pod cannot use one node, and which devices of the node no pod can use."""
+"""Fit of pods on one node: what keeps a pod out, and which accelerators no pod can use."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ COMPANIONS = ("cpu", "memory")
 
 @dataclass(frozen=True, slots=True)
 class NodeFit:
-    """The answer of one node for one shape."""
+    """Whether one node takes pods of one shape, and what keeps them out."""
 
     pods: int = 0
-    """How many pods of it fit now; with `cordoned`, once it is uncordoned."""
+    """Number of pods that fit now. With `cordoned`, it is the number after an uncordon."""
     cordoned: bool = False
-    """Only the cordon keeps it out."""
+    """True if the cordon is the only obstacle."""
     filter: Filter | None = None
-    """Why the node can never host it, whatever leaves: the first reason."""
+    """The first filter that excludes the shape even without the pods that can leave."""
     detail: str = ""
     """The taint or resource of `filter`."""
     limit: str = ""
-    """The used-up resource, or a value of `Constraint`, if the node could host it and has no room now."""
+    """The exhausted resource, or a value of `Constraint`, if the node could host the shape but cannot now."""
     requested: int = 0
-    """Request of one pod for the resource of `filter` or `limit`, in scheduler units."""
+    """Request of one pod for the resource of `detail` or `limit`, in scheduler units."""
     available: int = 0
-    """Free amount of that resource: now, or with `filter` without the pods that can leave."""
+    """Free amount of that resource now. With `filter`, it is the amount without the pods that can leave."""
     unclear: tuple[str, ...] = ()
     """Requirements that make any answer unsafe. If set, the other fields have no meaning."""
 
 
 class NodeFitCheck:
-    """A node with the pods on it. It does not know pods of other nodes."""
+    """Checks pods against one node and its pods. Pods of other nodes are unknown."""
 
     def __init__(self, node: Node, placed: Iterable[Pod], waiting: Iterable[Pod]) -> None:
-        """Take in `there`, the pods on it, and all pods that it will be asked about."""
+        """Collect the usage of the pods on the node, and the terms of all pods to check."""
         usage = Usage()
         usage.put_node(node)
-        # Those that wait take nothing; but which pods their rules are about is counted.
+        # Waiting pods use nothing, but the matches of their terms count.
         for pod in (*placed, *waiting):
             usage.put_pod(pod)
         self._capacity = usage.capacity()
@@ -67,7 +67,7 @@ class NodeFitCheck:
         return self._capacity.nodes[0]
 
     def shapes_of(self, waiting: Iterable[Pod]) -> tuple[Shape, ...]:
-        """Return what these pods ask for, those that ask the same once."""
+        """Return the distinct shapes of these pods."""
         pods = tuple(waiting)
         matched = term_matcher(self._capacity, pods)
         shapes: dict[object, Shape] = {}
@@ -110,12 +110,12 @@ class NodeFitCheck:
 
 @dataclass(frozen=True, slots=True)
 class StrandedAccelerators:
-    """Accelerators that are free on a node and that no pod can use."""
+    """Free accelerators of a node that no pod can use."""
 
     resource: str
     amount: Decimal
     for_lack_of: str
-    """The used-up resource: `cpu` or `memory`."""
+    """The exhausted resource, `cpu` or `memory`."""
 
 
 def find_stranded_accelerators(

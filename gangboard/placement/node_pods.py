@@ -1,4 +1,4 @@
-"""The usage of each pod on its node, and sums of it."""
+"""The usage of each pod on its node, and the sums per node."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class PodUsage(NamedTuple):
     is_pinned: bool
     is_bound: bool
     is_terminating: bool
-    """Somebody deletes it."""
+    """True if the pod is being deleted."""
 
     def counted(self, terms: Iterable[PodTerm]) -> Iterator[PodTerm]:
-        """Yield the terms that it matches as its node has them: not all of them count each pod."""
+        """Yield the matching terms that count the pod, in the form in which its node counts them."""
         for term in terms:
             if not term.is_count:
                 yield term
@@ -41,7 +41,10 @@ class PodUsage(NamedTuple):
 
 @dataclass(slots=True)
 class RequestedSum:
-    """A load that pods are added to and taken from; what two pods hold is held until both go."""
+    """A load to which pods are added and from which they are removed.
+
+    A host port or term of two pods stays until both are removed.
+    """
 
     amounts: dict[str, int] = field(default_factory=dict)
     pods: int = 0
@@ -50,7 +53,7 @@ class RequestedSum:
     matched_terms: dict[PodTerm, int] = field(default_factory=dict)
 
     def count(self, taken: PodUsage, sign: int) -> None:
-        """Add a pod (1) or take it away (-1)."""
+        """Add a pod (1) or remove it (-1)."""
         self.pods += sign
         for resource, amount in taken.amounts.items():
             _count(self.amounts, resource, sign * amount)
@@ -60,12 +63,12 @@ class RequestedSum:
             _count(self.anti_affinity, term, sign)
 
     def match(self, taken: PodUsage, terms: Iterable[PodTerm], sign: int) -> None:
-        """Note that a pod matches these terms (1), or no longer (-1)."""
+        """Count a pod that matches these terms (1), or no longer does (-1)."""
         for term in taken.counted(terms):
             _count(self.matched_terms, term, sign)
 
     def load(self) -> Requested:
-        """Return it as it is now."""
+        """Return the current load."""
         return Requested(
             dict(self.amounts),
             self.pods,
@@ -77,7 +80,7 @@ class RequestedSum:
 
 @dataclass(slots=True)
 class NodePods:
-    """The pods of one node, whether the node is known or not."""
+    """The pods of one node, which may be unknown."""
 
     uids: set[str] = field(default_factory=set)
     now: RequestedSum = field(default_factory=RequestedSum)
@@ -85,7 +88,7 @@ class NodePods:
     unread: dict[str, int] = field(default_factory=dict)
 
     def count(self, taken: PodUsage, sign: int) -> None:
-        """Add a pod (1) or take it away (-1)."""
+        """Add a pod (1) or remove it (-1)."""
         self.now.count(taken, sign)
         if taken.is_pinned:
             self.pinned.count(taken, sign)
@@ -93,14 +96,14 @@ class NodePods:
             _count(self.unread, resource, sign)
 
     def match(self, taken: PodUsage, terms: Iterable[PodTerm], sign: int) -> None:
-        """Note that a pod of it matches these terms (1), or no longer (-1)."""
+        """Count a pod of the node that matches these terms (1), or no longer does (-1)."""
         self.now.match(taken, terms, sign)
         if taken.is_pinned:
             self.pinned.match(taken, terms, sign)
 
 
 def _count(into: dict[Key, int], key: Key, by: int) -> None:
-    """Add to an entry, and drop it at zero. The result then depends on neither order nor history."""
+    """Add to an entry, and delete it at zero, so that the result does not depend on history."""
     remaining = into.get(key, 0) + by
     if remaining:
         into[key] = remaining
@@ -109,14 +112,14 @@ def _count(into: dict[Key, int], key: Key, by: int) -> None:
 
 
 def differs_only_in_counting(taken: PodUsage, before: PodUsage) -> bool:
-    """Whether they differ at most in whether they count for topology spread."""
+    """Return whether two usages differ at most in fields that matter for topology spread."""
     return taken == before or taken == before._replace(
         is_bound=taken.is_bound, is_terminating=taken.is_terminating
     )
 
 
 def terms_of(pod: Pod) -> tuple[PodTerm, ...]:
-    """Return the terms of a pod that say where pods may go."""
+    """Return the terms of a pod that restrict the nodes of pods."""
     if pod.is_finished:
         return ()
     needs = pod.needs
@@ -129,7 +132,7 @@ def terms_of(pod: Pod) -> tuple[PodTerm, ...]:
 
 
 def pod_usage_of(pod: Pod) -> PodUsage | None:
-    """Return the usage of a pod. None: it is finished or has no node."""
+    """Return the usage of a pod. None: the pod is finished or has no node."""
     node = pod.node or pod.nominated_node
     if not node or pod.is_finished:
         return None
@@ -147,5 +150,5 @@ def pod_usage_of(pod: Pod) -> PodUsage | None:
 
 @bounded_cache(16384, 32 * MEBIBYTE)
 def _amounts(requests: tuple[tuple[str, Decimal], ...]) -> Amounts:
-    """Return the amounts of one pod, the same object for the many pods that ask the same."""
+    """Return the amounts of one pod. Pods with equal requests share the object."""
     return pod_amounts(dict(requests))

@@ -1,9 +1,8 @@
-"""Exact search: can at least so many of the pods be placed at once?
+"""Exact search for a placement of at least a number of pods.
 
-The search walks over the nodes and keeps the set of reachable vectors "pods placed per shape". It keeps
-only the largest ones: every completion of a smaller vector also completes a larger one, since leaving a pod
-out never makes a placement invalid. The search gives up when its budget is
-spent. Two shapes have a faster search of their own.
+The search walks over the nodes and keeps the set of reachable vectors "pods placed per shape". It drops dominated
+vectors: every completion of a smaller vector also completes a larger one, because a placement stays valid without a
+pod. The search gives up when its budget is spent. Two shapes have a faster search.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Vector = tuple[int, ...]
 
 
 def conflicting_pairs(shapes: Sequence[Shape]) -> frozenset[tuple[int, int]]:
-    """Return which of the shapes cannot share a node: the smaller place first."""
+    """Return the index pairs of shapes that cannot share a node, the smaller index first."""
     return frozenset(
         (low, high)
         for high, shape in enumerate(shapes)
@@ -32,22 +31,22 @@ def conflicting_pairs(shapes: Sequence[Shape]) -> frozenset[tuple[int, int]]:
 
 
 BUDGET = 50_000
-"""Steps, of about a microsecond each."""
+"""Default number of search steps, of about a microsecond each."""
 
 
 class BudgetSpentError(Exception):
-    """The search was given up."""
+    """The search budget is spent."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """How much work may still be done; shared by the searches of one question."""
+    """Remaining search steps, shared by the searches of one check."""
 
     remaining: int = BUDGET
     spent: int = 0
 
     def spend(self, steps: int) -> None:
-        """Take steps; raise BudgetSpentError when there are not enough."""
+        """Use up steps. Raise BudgetSpentError if too few remain."""
         self.spent += steps
         self.remaining -= steps
         if self.remaining < 0:
@@ -56,7 +55,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """How a vector was reached: this much on this node, on top of an earlier one."""
+    """The step to a vector: the pods on one node, added to a previous vector."""
 
     node: int
     config: Vector
@@ -76,11 +75,11 @@ class SearchClass:
     configs: Sequence[Vector]
     """The largest combinations."""
     nodes: tuple[int, ...]
-    """By number."""
+    """Rows of the nodes."""
 
 
 def smallest_sum(amounts: Sequence[int], counts: Sequence[int], target: int) -> int:
-    """Return the least that `target` of the pods ask for together, so many pods at each amount."""
+    """Return the smallest sum of requests of `target` pods. `counts` are the numbers of pods with each amount."""
     total = 0
     for amount, count in sorted(zip(amounts, counts, strict=True)):
         taken = min(count, target)
@@ -119,7 +118,7 @@ def search_nodes(
 
 
 def _reach(counts: Vector, vector: Vector, spare: list[int]) -> int:
-    """Return at most how many pods are placed in the end, from here."""
+    """Return an upper bound of the pods that can be placed from this vector on."""
     return sum(
         min(count, placed + extra)
         for count, placed, extra in zip(counts, vector, spare, strict=True)
@@ -129,7 +128,7 @@ def _reach(counts: Vector, vector: Vector, spare: list[int]) -> int:
 def _step(
     counts: Vector, before: Reached, node: int, configs: Sequence[Vector], budget: Budget
 ) -> Reached:
-    """Return the largest vectors that are reached with one node more."""
+    """Return the largest vectors that are reachable with one more node."""
     after: Reached = dict(before)
     budget.spend(len(before) * len(configs))
     for vector, link in before.items():
@@ -145,11 +144,11 @@ def _step(
 
 
 def without_dominated(vectors: Iterable[Vector], budget: Budget) -> list[Vector]:
-    """Leave out every vector that another one is at least equal to in all places."""
+    """Return the vectors that no other vector dominates, that is, equals or exceeds in all entries."""
     largest_vectors: list[Vector] = []
     for vector in sorted(vectors, reverse=True):
         if len(vector) == 2:
-            # Sorted downwards by the first: only the second of the last one kept can matter.
+            # The vectors are sorted by the first entry, so only the second entry of the last one matters.
             budget.spend(1)
             dominated = bool(largest_vectors) and largest_vectors[-1][1] >= vector[1]
         else:
@@ -173,21 +172,20 @@ def _chain(link: _Link | None) -> list[tuple[int, Vector]]:
 
 # Two shapes
 #
-# For so many pods of the first shape one number decides: the most of the second that fit beside them.
-# What several nodes take is the best of all ways to share the first shape among them. Nodes that are
-# alike are combined by doubling.
+# For a number of pods of the first shape, only the largest number of the second beside them matters. For several nodes
+# it is the maximum over all splits of the first shape. Equal nodes are combined by doubling.
 
 _PASS_COST, _NUMBERS_PER_STEP = 2, 512
-"""Cost of one pass over a column in steps of the search, and numbers of it for one step."""
+"""Cost of one pass over a column in search steps, and the numbers per step."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
-    """For at least so many pods of the first shape, the most of the second, on some nodes."""
+    """Number of pods of the first shape → largest number of the second, on a set of nodes."""
 
     most: IntColumn
     nodes: Sequence[int]
-    """The one node of a leaf."""
+    """The node of a leaf."""
     children: tuple[_Reach, _Reach] | None = None
 
 
@@ -200,7 +198,7 @@ def search_two_shapes(
 ) -> list[tuple[int, Vector]] | None:
     """Return the pods of each node for `target` pods, or None if they do not fit; raise BudgetSpentError.
 
-    `pair` are the two shapes of which pods are left.
+    `pair` are the two shapes with unplaced pods.
     """
     first, second = sorted(pair, key=lambda shape: counts[shape])
     top = counts[first]
@@ -228,7 +226,7 @@ def _reach_of_class(
     most = np.zeros(search_class.max_pods[first] + 1, dtype=np.int64)
     for config in search_class.configs:
         most[config[first]] = max(int(most[config[first]]), config[second])
-    # Where more of the first shape stand, fewer of them may stand, too.
+    # A node that takes more pods of the first shape also takes fewer.
     most = np.maximum.accumulate(most[::-1])[::-1]
     return _reach_of_equal_nodes(most, search_class.nodes, top, budget)
 
@@ -236,7 +234,7 @@ def _reach_of_class(
 def _reach_of_equal_nodes(
     most: IntColumn, nodes: Sequence[int], top: int, budget: Budget
 ) -> _Reach:
-    """Return what nodes that are alike take together, half of them and the other half joined."""
+    """Return the reach of equal nodes, combined by doubling."""
     reach: _Reach | None = None
     double = most
     powers = [most]
@@ -269,7 +267,7 @@ def _join(first: _Reach, second: _Reach, top: int, budget: Budget) -> _Reach:
 
 
 def _best_split(first: IntColumn, second: IntColumn, top: int, budget: Budget) -> IntColumn:
-    """Return the best of all ways to share the first shape between two sets of nodes."""
+    """Return the maximum over all splits of the first shape between two sets of nodes."""
     longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
     budget.spend(len(shorter) * (_PASS_COST + len(longer) // _NUMBERS_PER_STEP))
     best = np.zeros(min(len(longer) + len(shorter) - 2, top) + 1, dtype=np.int64)
@@ -281,7 +279,7 @@ def _best_split(first: IntColumn, second: IntColumn, top: int, budget: Budget) -
 
 
 def _counts_by_node(root: _Reach, count: int) -> list[tuple[int, int, int]]:
-    """Return for each node how many of both shapes, with so many of the first in all."""
+    """Return (node, first shape, second shape) for `count` pods of the first shape in total."""
     shares: list[tuple[int, int, int]] = []
     remaining = [(root, count)]
     while remaining:

@@ -1,4 +1,4 @@
-"""The gangs that hold room, as columns: what each holds where members could go, and what of it ends by itself."""
+"""Capacity that running gangs hold, as columns, and the terminations to expect."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from gangboard.placement.node_columns import BoolColumn, IntColumn, int_column
 from gangboard.placement.node_snapshot import NodeSnapshot
 
 _SPARSE_FACTOR = 4
-"""If fewer than one load in this many is needed, they are read one by one, without a column."""
+"""Fewer than one load in this many is read one by one, without a column."""
 _KEY = "running gangs"
 
 
 @dataclass(frozen=True, slots=True)
 class Gains:
-    """Places that each gang makes, by topology domain."""
+    """Pods that fit in addition without a gang, by gang and topology domain."""
 
     owners: IntColumn
-    """Places in `RunningGangs.all`."""
+    """Indexes in `RunningGangs.all`."""
     domains: IntColumn
     pods: IntColumn
 
 
 class HeldCapacity:
-    """So much of the room of a cluster, each part of it on some nodes."""
+    """Requests of several gangs, or of pods that terminate together, on the nodes of a cluster."""
 
     def __init__(
         self, loads_by_gang: Sequence[Mapping[str, Requested]], snapshot: NodeSnapshot
     ) -> None:
-        # Thousands of gangs on tens of thousands of nodes: no object of Python is made for a load.
+        # Create no Python object per load, because there are thousands of gangs on tens of thousands of nodes.
         rows = map(snapshot.row, chain.from_iterable(loads_by_gang))
         nodes = np.array([-1 if index is None else index for index in rows], dtype=np.int64)
         owners = np.repeat(
@@ -56,7 +56,7 @@ class HeldCapacity:
         self._held: dict[Hashable, IntColumn] = {}
 
     def held(self, resource: str, mask: BoolColumn) -> IntColumn:
-        """Return how much of a resource each holds on these nodes, in scheduler units."""
+        """Return how much of a resource each entry holds on these nodes, in scheduler units."""
         cache_key = resource, mask.tobytes()
         if cache_key not in self._held:
             amounts = self._of(resource)
@@ -69,13 +69,12 @@ class HeldCapacity:
     def gains(
         self, snapshot: NodeSnapshot, feasible: FeasibleNodes, shape: Shape, codes: IntColumn
     ) -> Gains:
-        """Return how many pods of a shape more fit in a domain when one of them alone is away.
+        """Return how many more pods of a shape fit in each domain without one of the gangs.
 
-        `feasible` is of `snapshot`, `codes` is the domain of each of its nodes, -1 for none. The
-        sum is a guess for several together: two on one node can make the same place, or one place
-        that neither makes alone.
+        `feasible` belongs to `snapshot`. `codes` is the domain of each node, or -1. The sum over several gangs is only an
+        estimate. Two gangs on one node can free the same place, or together free a place that neither frees alone.
         """
-        # With the snapshot, which a gang with members on nodes has of its own: it goes with the what-if.
+        # The cache belongs to the snapshot, because a gang with members on nodes has its own snapshot.
         cached: dict[Hashable, Gains] = snapshot.cache.setdefault(("gains", self), {})
         cache_key = feasible, codes.tobytes()
         if cache_key not in cached:
@@ -91,7 +90,7 @@ class HeldCapacity:
         eligible = feasible.eligible() & (codes >= 0) & (feasible.max_pods(When.DRAINED) > now)
         loads = np.flatnonzero(eligible[self._nodes])
         possible: IntColumn | None = None
-        # Devices first: they leave the fewest to be looked at.
+        # Devices come first, because they exclude the most loads.
         for resource, amount in sorted(
             requested_amounts(shape).items(), key=lambda pair: "/" not in pair[0]
         ):
@@ -112,7 +111,7 @@ class HeldCapacity:
         return Gains(pairs // width, pairs % width, sums)
 
     def _of(self, resource: str, indexes: IntColumn | None = None) -> IntColumn:
-        """Return how much of a resource each load takes: of all, or of those in these places."""
+        """Return how much of a resource each load uses, of all loads or of those at these indexes."""
         if resource in self._amounts:
             column = self._amounts[resource]
             return column if indexes is None else column[indexes]
@@ -135,7 +134,7 @@ class RunningGangs(HeldCapacity):
         )
         super().__init__([gang.kept for gang in self.all], snapshot)
         self.index_by_uid = {gang.root: index for index, gang in enumerate(self.all)}
-        """uid of the owner → place in `all`."""
+        """uid of the owner → index in `all`."""
         self.priorities = np.array([gang.priority for gang in self.all], dtype=np.int64)
         self.are_whole: BoolColumn = np.array([gang.whole for gang in self.all], dtype=np.bool_)
         self.ages = np.array([-_start_seconds(gang) for gang in self.all], dtype=np.float64)
@@ -147,7 +146,7 @@ def _start_seconds(gang: RunningGang) -> float:
 
 
 def running_gangs_of(capacity: ClusterCapacity, snapshot: NodeSnapshot) -> RunningGangs:
-    """Return the running gangs of a room, worked out once for each room."""
+    """Return the running gangs of a cluster, cached for each `ClusterCapacity`."""
     if _KEY not in capacity.cache:
         capacity.cache[_KEY] = RunningGangs(capacity, snapshot)
     running = capacity.cache[_KEY]
@@ -155,21 +154,21 @@ def running_gangs_of(capacity: ClusterCapacity, snapshot: NodeSnapshot) -> Runni
     return running
 
 
-# What ends by itself
+# Expected terminations
 
 _TERMINATIONS_KEY = "expected terminations"
 
 
 @dataclass(frozen=True, slots=True)
 class GangTermination:
-    """Pods that end by themselves, and whose they are."""
+    """Pods that terminate together, and their gang."""
 
     gang: RunningGang
     termination: Termination
 
 
 class ExpectedTerminations(HeldCapacity):
-    """All ends that are known, the first first."""
+    """All known terminations, in order of time."""
 
     def __init__(self, capacity: ClusterCapacity, snapshot: NodeSnapshot) -> None:
         terminations = [
@@ -191,10 +190,10 @@ class ExpectedTerminations(HeldCapacity):
             self._replaced_of[self.all[index].gang.root].append(index)
 
     def select_expected(self, now: datetime, own: str, *, deleted: bool) -> BoolColumn:
-        """Return which are still believed: the time that a sentence names has not come.
+        """Return the terminations whose time, as sentences show it, is still in the future.
 
-        The room of pods in whose place others are made is only for their own gang: `own` is the
-        uid of the owner of those who ask.
+        Pods that their controller replaces only free capacity for their own gang. `own` is the uid of the owner of the
+        gang that needs capacity.
         """
         counts = ~self._are_replaced
         counts[self._replaced_of.get(own, [])] = True
@@ -206,7 +205,7 @@ class ExpectedTerminations(HeldCapacity):
 def expected_terminations_of(
     capacity: ClusterCapacity, snapshot: NodeSnapshot
 ) -> ExpectedTerminations:
-    """Return the ends that are known in a room, worked out once for each room."""
+    """Return the known terminations of a cluster, cached for each `ClusterCapacity`."""
     if _TERMINATIONS_KEY not in capacity.cache:
         capacity.cache[_TERMINATIONS_KEY] = ExpectedTerminations(capacity, snapshot)
     terminations = capacity.cache[_TERMINATIONS_KEY]
@@ -215,6 +214,6 @@ def expected_terminations_of(
 
 
 def format_time(time: datetime, now: datetime) -> str:
-    """Return `12:03 UTC`, with the date where that is not today's: a sentence is kept."""
+    """Return `12:03 UTC`, with the date if it is not today, because sentences are stored."""
     time, now = time.astimezone(UTC), now.astimezone(UTC)
     return f"{time:%H:%M} UTC" if time.date() == now.date() else f"{time:%Y-%m-%d %H:%M} UTC"

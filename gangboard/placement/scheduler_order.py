@@ -1,10 +1,10 @@
-"""Whether the scheduler finds a placement that exists: it places pod after pod and takes none back.
+"""Simulation of the scheduler, which places pods one by one and moves none.
 
-A gang of several shapes can fit and yet be refused: a small pod that was put on the emptiest node can
-be in the way of a large one (podGroupSchedulingDefaultAlgorithm in pkg/scheduler, 1.37). Which pod
-comes first depends on when each was made, to less than a second, and which of equal nodes is taken
-is left to chance. So this plays some orders with the scores of the default profile, lets each pod
-take what others want where nodes are nearly equal, and answers yes where all of it ends well.
+A gang of several shapes can fit and still be refused, because a small pod on the emptiest node blocks a large one
+(podGroupSchedulingDefaultAlgorithm in pkg/scheduler, 1.37). The order depends on the creation times of the pods, to less
+than a second. The choice between equal nodes is random. So this module simulates several orders with the scores of the
+default profile. If nodes score nearly the same, a pod takes the node that other shapes need. The placement counts as
+found only if every order succeeds.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.topology_domains import domains_of
 
 MAX_PERMUTED = 3
-"""Every order of up to so many shapes is played; one order and its reverse of more."""
+"""Up to this many shapes, every order is simulated. With more shapes it is one order and its reverse."""
 MAX_ALTERNATED = 32
-"""Members that are also played in turns, one of each shape after the other."""
+"""Up to this many members, an order that alternates between the shapes is also simulated."""
 MARGIN = 6
-"""Points (of 200) by which a score may be wrong: other plugins have a say, and equals are drawn."""
+"""Points (of 200) by which a score may be wrong, because other plugins add to it and ties are random."""
 _CPU, _MEMORY = "cpu", "memory"
 _DEFAULT_REQUESTS = {_CPU: 100, _MEMORY: 200 * 1024**2}
-"""Request that a pod without one counts for in scores (pkg/scheduler/util/pod_resources.go)."""
+"""Requests that scores assume for pods without any (pkg/scheduler/util/pod_resources.go)."""
 
 
 def is_found_in_scheduler_order(
     request: PlacementRequest, snapshot: NodeSnapshot, target: int
 ) -> bool:
-    """Whether `target` members are placed in every order that is played."""
+    """Return whether `target` members are placed in every simulated order."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count]
     groups = list(_candidate_groups(request, snapshot, pod_sets, target))
     return all(
@@ -46,7 +46,7 @@ def is_found_in_scheduler_order(
 
 
 def scoring_cost(request: PlacementRequest, snapshot: NodeSnapshot) -> int:
-    """Return how often a node is scored at the least, over all orders that are played."""
+    """Return the minimum number of node scorings over all simulated orders."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count]
     hosts = [
         feasible_nodes_of(snapshot, pod_set.shape).summary(request.topology_keys)[2]
@@ -58,7 +58,7 @@ def scoring_cost(request: PlacementRequest, snapshot: NodeSnapshot) -> int:
 def _candidate_groups(
     request: PlacementRequest, snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], target: int
 ) -> Iterator[list[int]]:
-    """Yield the nodes of each topology domain that has room for enough; all nodes without one."""
+    """Yield the rows of each topology domain with enough capacity, or of all nodes without topology keys."""
     if not request.topology_keys:
         yield list(range(len(snapshot)))
         return
@@ -77,7 +77,7 @@ def _candidate_groups(
 
 
 def _orders(pod_sets: Sequence[PodSet]) -> Iterator[list[tuple[int, int]]]:
-    """Yield orders as runs: (shape, number of pods)."""
+    """Yield orders as sequences of (shape, number of pods)."""
     counts = [pod_set.count for pod_set in pod_sets]
     shapes = range(len(pod_sets))
     if len(pod_sets) <= MAX_PERMUTED:
@@ -94,7 +94,7 @@ def _orders(pod_sets: Sequence[PodSet]) -> Iterator[list[tuple[int, int]]]:
 
 
 class _Simulation:
-    """Nodes that fill up pod by pod."""
+    """One simulated order, which fills nodes pod by pod."""
 
     def __init__(
         self, snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], nodes: Sequence[int]
@@ -118,19 +118,19 @@ class _Simulation:
         ]
         counts = Counter(chain.from_iterable(self._hosts))
         self._shared_points = [MARGIN if counts[row] > 1 else 0 for row in range(len(nodes))]
-        """Points for a node that more than one shape can go on."""
+        """Extra points of nodes that can host more than one shape."""
         self._shapes_on: defaultdict[int, list[int]] = defaultdict(list)
-        """The shapes that got a place on each node."""
+        """Shapes of the pods placed on each node."""
 
     def placed(self, order: Sequence[tuple[int, int]], target: int) -> bool:
-        """Whether enough get a place when they come in this order."""
+        """Return whether at least `target` members are placed in this order."""
         missing = target
         for shape, count in order:
             missing -= self._place(shape, count)
         return missing <= 0
 
     def _place(self, shape: int, count: int) -> int:
-        """Put pods of one shape on the node with the highest score, one after the other."""
+        """Place pods of one shape one by one on the node with the highest score. Return the number of placed pods."""
         heap = [
             (-self._rank(shape, row), row) for row in self._hosts[shape] if self._takes(shape, row)
         ]
@@ -161,7 +161,7 @@ class _Simulation:
         )
 
     def _rank(self, shape: int, row: int) -> int:
-        """Return the score; where scores are nearly the same, the node that others want goes first."""
+        """Return the score, with extra points for nodes that other shapes need."""
         return self._score(shape, row) + self._shared_points[row]
 
     def _score(self, shape: int, row: int) -> int:

@@ -1,4 +1,4 @@
-"""The question about a whole gang over columns: one topology domain after the other, all at once."""
+"""Topology domains of a snapshot, and whether a whole gang fits into one of them."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class TopologyDomains:
 
     values: tuple[tuple[str, ...], ...]
     codes: IntColumn
-    """For each node which domain it is in; -1 for none."""
+    """Index of the domain of each node, or -1."""
     nodes: IntColumn
-    """The nodes that are in one."""
+    """Rows of the nodes that are in a domain."""
 
 
 def domains_of(snapshot: NodeSnapshot, keys: tuple[str, ...]) -> TopologyDomains:
-    """Return the domains by these keys; nodes without one of them are in none."""
+    """Return the domains by these label keys. Nodes without one of the labels are in no domain."""
     cache_key = ("domains", keys)
     if cache_key not in snapshot.cache:
         rows_by_values: dict[tuple[str, ...], list[int]] = {}
@@ -52,7 +52,7 @@ def domains_of(snapshot: NodeSnapshot, keys: tuple[str, ...]) -> TopologyDomains
 def fit_in_any_domain(
     snapshot: NodeSnapshot, request: PlacementRequest, when: When, target: int, budget: Budget
 ) -> Fit:
-    """Return whether at least `target` of the members go into one domain; all nodes without keys."""
+    """Return whether at least `target` of the members fit into one domain. Without keys, all nodes are one domain."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
     separately = (
         min(pod_set.count, feasible_nodes_of(snapshot, pod_set.shape).total_pods(when))
@@ -72,7 +72,7 @@ def fit_in_any_domain(
 
 
 def first_fit(tried: Iterable[Fit], budget: Budget) -> Fit:
-    """Return the first YES of all domains. NO: every domain says NO."""
+    """Return the first YES of all domains. NO: every domain answers NO."""
     gave_up: Fit | None = None
     for fit in tried:
         if fit.answer is FitAnswer.YES:
@@ -139,10 +139,9 @@ def _fit_single_pod_set(snapshot: NodeSnapshot, pod_set: PodSet, when: When, tar
 
 
 def hostname_label_is_shared(snapshot: NodeSnapshot, request: PlacementRequest) -> bool:
-    """Whether pods that must be on different hosts could be kept apart by something else than nodes.
+    """Return whether nodes share a hostname label, or lack it, so that it does not separate nodes.
 
-    They are kept apart by a label of the nodes, which every node that could host one must have for
-    itself.
+    The label separates pods that must be on different hosts. Each node that could host one needs its own value.
     """
     masks = [
         feasible_nodes_of(snapshot, pod_set.shape).eligible()
@@ -161,7 +160,7 @@ def hostname_label_is_shared(snapshot: NodeSnapshot, request: PlacementRequest) 
 
 
 def first_unreadable(snapshot: NodeSnapshot, request: PlacementRequest) -> str:
-    """Name the first node that might host a member if its amounts could be read."""
+    """Return the first node that might host a member if its amounts could be read. Empty: there is none."""
     if not snapshot.sparse().unreadable:
         return ""
     unreadable: list[tuple[int, int, FeasibleNodes]] = []

@@ -1,4 +1,4 @@
-"""Sums over the nodes that could host a member: needed, free and total amounts."""
+"""Needed, free and total amounts, summed over the nodes that could host a member."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def totals(
     nodes: Sequence[NodeInfo],
     topology_keys: Sequence[str] = (),
 ) -> tuple[Total, ...]:
-    """Return each requested resource for the cheapest `target` members, by name of the resource."""
+    """Return the totals of each requested resource for the smallest `target` members, in order of resource names."""
     requested = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
     counts = [pod_set.count for pod_set in pod_sets]
     resources = sorted({resource for amounts in requested for resource in amounts})
@@ -71,7 +71,7 @@ def scarcest_resource(lines: Sequence[Total], when: When) -> str:
         available = line.free if when is When.CURRENT else line.capacity
         if available >= line.needed:
             continue
-        # have / needed is compared across, without division.
+        # Compare available / needed without division.
         if scarcest is None or available * scarcest[1] < scarcest[0] * line.needed:
             scarcest, name = (available, line.needed), line.resource
     return name
@@ -86,8 +86,8 @@ def find_scarcest_resource(
 ) -> str:
     """Return the resource that is short for all members, or for those of one shape.
 
-    A driver may have plenty of room on nodes where no worker can go, and the sum over all nodes would
-    hide that. With a quorum a shape needs only the places that the other shapes cannot provide.
+    A launcher may have enough capacity on nodes that no worker can use, and the sum over all nodes would hide a shortage.
+    With a quorum, a shape only needs the members that the other shapes cannot provide.
     """
     resource = scarcest_resource(totals(pod_sets, target, nodes, topology_keys), when)
     size = sum(pod_set.count for pod_set in pod_sets)

@@ -1,4 +1,4 @@
-"""Nodes that pods cannot use for now: cordoned, in maintenance, or with devices that are not allocatable."""
+"""Nodes that pods cannot use for now: cordoned nodes, nodes in maintenance, and devices that are not allocatable."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ MAINTENANCE_TAINTS = (
     "aws-node-termination-handler/",
     "cloud.google.com/impending-node-termination",
 )
-"""How taints begin by which a controller says that it drains a node to take it away or to work on it."""
+"""Prefixes of taints of nodes that a controller drains for removal or maintenance."""
 
 
 def maintenance_markers(lifecycle: Iterable[Condition], taints: Iterable[Taint]) -> tuple[str, ...]:
-    """Return what says of a node that it is drained or worked on: condition types and keys of taints."""
+    """Return the condition types and taint keys of a node that is being drained or maintained."""
     keys = (taint.key for taint in taints if taint.key.startswith(MAINTENANCE_TAINTS))
     return tuple(dict.fromkeys([*(condition.type for condition in lifecycle), *keys]))
 
 
 def nodes_in_maintenance(snapshot: NodeSnapshot) -> tuple[NodeInfo, ...]:
-    """Return the nodes that say so: no advice leads pods to them."""
+    """Return the nodes in maintenance. Advice never directs pods to them."""
     if "in maintenance" not in snapshot.cache:
         snapshot.cache["in maintenance"] = tuple(node for node in snapshot.nodes if node.lifecycle)
     nodes: tuple[NodeInfo, ...] = snapshot.cache["in maintenance"]
@@ -52,9 +52,9 @@ def uncordoned(node: NodeInfo) -> NodeInfo:
 def uncordonable_nodes(
     snapshot: NodeSnapshot, shapes: Iterable[Shape], keys: tuple[str, ...] = ()
 ) -> Mapping[str, NodeInfo]:
-    """Return the nodes that only their cordon keeps from pods of a shape, by name, without the cordon.
+    """Return the nodes that only their cordon excludes from a shape, by name, without the cordon.
 
-    Nodes in maintenance are left out: an admin or a controller cordoned them for that.
+    Nodes in maintenance are left out, because an admin or a controller cordoned them for it.
     """
     opened = _uncordoned(snapshot)
     usable = np.zeros(len(snapshot), dtype=np.bool_)
@@ -65,7 +65,7 @@ def uncordonable_nodes(
 
 
 def _uncordoned(snapshot: NodeSnapshot) -> NodeSnapshot:
-    """Return the snapshot without cordons, made once."""
+    """Return the snapshot without cordons, cached in the snapshot."""
     if "uncordoned" not in snapshot.cache:
         kinds = snapshot.taint_groups()
         cordoned = [
@@ -81,13 +81,13 @@ def _uncordoned(snapshot: NodeSnapshot) -> NodeSnapshot:
     return opened
 
 
-# Devices and huge pages: in `capacity`, and not in `allocatable`
+# Devices and huge pages in `capacity` that are not in `allocatable`
 
 
 def restored_nodes(
     snapshot: NodeSnapshot, shapes: Iterable[Shape], keys: tuple[str, ...] = ()
 ) -> Mapping[str, NodeInfo]:
-    """Return the nodes that would take more pods of a shape with all their devices, by name, as they are then.
+    """Return the nodes that would take more pods of a shape with all their devices, by name, with these devices.
 
     Nodes that the pods cannot use for another reason are left out.
     """
@@ -131,7 +131,7 @@ def _restored_amounts(node: NodeInfo) -> dict[str, int]:
 
 
 def _all_restored(snapshot: NodeSnapshot, restored: Mapping[str, NodeInfo]) -> NodeSnapshot:
-    """Return the snapshot with all devices of all nodes, made once."""
+    """Return the snapshot with all devices of all nodes, cached in the snapshot."""
     cache_key = (_RESTORED, "whole")
     if cache_key not in snapshot.cache:
         snapshot.cache[cache_key] = snapshot.changed(restored)

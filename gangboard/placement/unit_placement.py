@@ -33,7 +33,7 @@ from gangboard.placement.topology_spread import closed_nodes, max_spread_pods
 
 
 def placing_of(unit: Unit) -> Placing | None:
-    """Return whether and where the waiting members of a unit fit; None when none waits for a node."""
+    """Return whether and where the waiting members of a unit fit. None: no member waits for a node."""
     if not waiting_members(unit):
         return None
     request = placement_request_of(unit)
@@ -62,9 +62,10 @@ def shape_fit(
     keys: tuple[str, ...],
     domain: tuple[str, ...] | None = None,
 ) -> ShapeFit:
-    """Return where the pods of one shape can go, each node by itself but for rules about many.
+    """Return where pods of one shape can go.
 
-    `domain` are the values of `keys` that members with a node have chosen: no other node takes one.
+    Each node counts separately, except for constraints between nodes. `domain` are the values of `keys` of the placed
+    members. Nodes elsewhere take no pod.
     """
     feasible = feasible_nodes_of(snapshot, pod_set.shape)
     now, empty, open_nodes, saturated = feasible.summary(keys)
@@ -84,9 +85,9 @@ def shape_fit(
 def _restrict_to_domain(
     result: ShapeFit, snapshot: NodeSnapshot, keys: tuple[str, ...], domain: tuple[str, ...]
 ) -> ShapeFit:
-    """Return the same with only the nodes of the chosen topology domain.
+    """Return the result with only the nodes of the chosen topology domain.
 
-    A node elsewhere does not count, even with free room.
+    A node elsewhere does not count, even with free capacity.
     """
     feasible, domains = feasible_nodes_of(snapshot, result.shape), domains_of(snapshot, keys)
     code = domains.values.index(domain) if domain in domains.values else None
@@ -100,14 +101,14 @@ def _restrict_to_domain(
 
 
 def _limit_by_anti_affinity(result: ShapeFit, snapshot: NodeSnapshot) -> ShapeFit:
-    """Return the same with what pods leave of the numbers that keep each other out of a zone."""
+    """Return the result with the numbers of pods that exclude each other by one label."""
     now = max_one_per_domain(snapshot, result.shape, When.CURRENT)
     empty = max_one_per_domain(snapshot, result.shape, When.DRAINED)
     return result if now is None or empty is None else replace(result, now=now, empty=empty)
 
 
 def _limit_by_spread(result: ShapeFit, snapshot: NodeSnapshot, spread: Spread) -> ShapeFit:
-    """Return the same within the limits of a topology spread constraint."""
+    """Return the result within the limits of a topology spread constraint."""
     shape = result.shape
     with_room = feasible_nodes_of(snapshot, shape).max_pods(When.CURRENT) > 0
     closed = np.flatnonzero(with_room & closed_nodes(snapshot, shape, spread)).tolist()
@@ -172,7 +173,10 @@ def _not_understood(shape: Shape) -> str:
 
 
 def _excluded(label: Filter, excluded: Excluded) -> FitReason:
-    """Say which taint, label or resource; with their numbers of nodes when there are several."""
+    """Return an excluded group of nodes as a row, with its taints, labels or resources.
+
+    With several of them, each has its number of nodes.
+    """
     details = excluded.details
     if len(details) == 1:
         detail = details[0][0]

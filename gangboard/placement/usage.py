@@ -23,14 +23,15 @@ RunningGangsReader = Callable[[], Sequence[RunningGang]]
 
 
 class Usage:
-    """Nodes and pods of one cluster, as far as they decide what fits where.
+    """The usage of all nodes of a cluster, updated pod by pod.
 
-    Finished pods use no room. Terminating pods use their room until they are gone. A nominated pod uses
-    room on its node before it is bound, because the scheduler keeps the room for it
-    (RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime). The scheduler does so only
-    against pods of the same or a lower priority, which is not distinguished here. Pods on an unknown node
-    are kept until it comes. Pods without a node use no room, but the matches of their anti-affinity and
-    topology spread terms are counted. A spread term counts only while its pod has no node.
+    - Finished pods use no capacity. Terminating pods use theirs until they are gone.
+    - A nominated pod uses capacity on its node before it is bound, because the scheduler reserves it
+      (RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime). The scheduler reserves it only against pods
+      of the same or a lower priority, which this class does not distinguish.
+    - Pods on an unknown node count once the node appears.
+    - Pods without a node use no capacity, but the matches of their anti-affinity and topology spread terms count. A
+      spread term counts only while its pod has no node.
 
     Not thread-safe.
     """
@@ -40,7 +41,7 @@ class Usage:
         """Nodes as read, without pods."""
         self._taken: dict[str, PodUsage] = {}
         self._terms: dict[str, tuple[PodTerm, ...]] = {}
-        """uid → terms of a pod that is not finished and has any, with a node or without."""
+        """uid → terms of an unfinished pod, with or without a node."""
         self._neighbours = TermMatches()
         self._infos: dict[str, NodePods] = {}
         self._rooms: dict[str, NodeInfo] = {}
@@ -50,7 +51,7 @@ class Usage:
         self._capacity = ClusterCapacity()
 
     def put_node(self, node: Node) -> bool:
-        """Take in a node as it is now; True when placement sees another node than before."""
+        """Add or update a node. True: the node has changed for placement."""
         name = node.meta.ref.name
         bare = _node_without_pods(node)
         if bare == self._nodes.get(name):
@@ -59,7 +60,7 @@ class Usage:
         return self._touch(name)
 
     def remove_node(self, name: str) -> bool:
-        """Forget a node; its pods stay known until they are removed themselves."""
+        """Remove a node. Its pods stay until they are removed themselves."""
         if self._nodes.pop(name, None) is None:
             return False
         self._rooms.pop(name, None)
@@ -96,12 +97,12 @@ class Usage:
         return self._touch(taken.node) or has_changed
 
     def remove_pod(self, uid: str) -> bool:
-        """Forget a pod; True when that frees something on a known node."""
+        """Remove a pod. True: the usage of a known node has changed."""
         is_freed = self._leave(uid)
         return self._carry(uid, ()) or is_freed
 
     def _recount(self, uid: str, old: PodUsage, new: PodUsage) -> bool:
-        """Take in whether a pod that is as before counts for topology spread."""
+        """Update only whether a pod counts for topology spread."""
         if old == new:
             return False
         self._taken[uid] = new
@@ -112,7 +113,7 @@ class Usage:
         return bool(terms) and self._touch(new.node)
 
     def _leave(self, uid: str) -> bool:
-        """Take a pod from its node, if it has one."""
+        """Remove a pod from its node, if it has one."""
         taken = self._taken.pop(uid, None)
         if taken is None:
             return False
@@ -151,12 +152,12 @@ class Usage:
         return has_changed
 
     def pods_on(self, node: str) -> frozenset[str]:
-        """Return the uids of the pods that take room on a node, nominated ones included."""
+        """Return the uids of the pods that use capacity on a node, including nominated pods."""
         info = self._infos.get(node)
         return frozenset(info.uids) if info else frozenset()
 
     def load_of(self, uids: Collection[str]) -> Mapping[str, Requested]:
-        """Return what these pods take together on each known node."""
+        """Return the summed requests of these pods on each known node."""
         sums: dict[str, RequestedSum] = {}
         for uid in dict.fromkeys(uids):
             taken = self._taken.get(uid)
@@ -170,9 +171,9 @@ class Usage:
     def capacity(
         self, why: str = "", running_gangs: RunningGangsReader | None = None
     ) -> ClusterCapacity:
-        """Return all nodes with their pods, the same object while they do not change.
+        """Return all nodes with their pods. The object stays the same until something changes.
 
-        With `why` (such as `nodes: forbidden`) it has no nodes. `running_gangs` is compared with the previous one
+        With `why` (such as `nodes: forbidden`) it has no nodes. `running_gangs` is compared with the previous value
         by `==`, so the same bound method keeps the object.
         """
         nodes = () if why else self._current()
@@ -183,7 +184,7 @@ class Usage:
         return self._capacity
 
     def _current(self) -> tuple[NodeInfo, ...]:
-        """Return every node as it is now, built anew where something has changed."""
+        """Return all nodes, after rebuilding the stale ones."""
         for name in self._stale:
             self._rooms[name] = _node_with_pods(self._nodes[name], self._infos.get(name))
         self._stale.clear()
@@ -192,7 +193,7 @@ class Usage:
         return self._all
 
     def _touch(self, name: str) -> bool:
-        """Note that something has changed on a node; False where the node is not known."""
+        """Mark a node as changed. False: the node is unknown."""
         if name not in self._nodes:
             return False
         self._stale.add(name)
@@ -201,7 +202,7 @@ class Usage:
 
 
 def _node_without_pods(node: Node) -> NodeInfo:
-    # Thousands of nodes carry the same labels: their text is kept once.
+    # Intern the labels, because thousands of nodes have the same ones.
     labels = {sys.intern(key): sys.intern(value) for key, value in node.labels.items()}
     return NodeInfo(
         name=node.meta.ref.name,

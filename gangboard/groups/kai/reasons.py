@@ -27,12 +27,12 @@ from gangboard.plugins.rule import UnitRule
 
 GROUP = "scheduling.run.ai"
 REASON, STALE = "reason", "stale"
-"""Names in `Group.detail`: the first reason of its condition, and since when it is below its minimum."""
+"""Keys in `Group.detail`: the first reason of its condition, and the time since which it is below its minimum."""
 STALE_GRACE, PREEMPTION_DELAY = "stalenessGracePeriod", "preemptionDelay"
-"""Names in `Group.detail` of durations in its spec (v0.17)."""
+"""Keys in `Group.detail` of durations in its spec (v0.17)."""
 _QUEUES = f"Queue.{GROUP}"
 EVICTED_BY = "Evict"
-"""Reason of its events about evicted pods."""
+"""Reason of KAI's events about evicted pods."""
 _OVER_LIMIT, _OVER_QUOTA = "OverLimit", "NonPreemptibleOverQuota"
 _NO_QUEUE, _DELAYED = "QueueDoesNotExist", "PreemptionDelayNotElapsed"
 """Reasons of v0.17."""
@@ -59,7 +59,7 @@ _EVICTED = re.compile(
 
 
 def _condition_text(unit: Unit, reason: str = "") -> str:
-    """Return the text of its condition while it waits, if the condition has this reason; else empty."""
+    """Return the message of its condition while the unit waits for nodes. Empty: another reason, or no condition."""
     group = unit.group
     if group is None or group.placed is None or not lacks_room(unit):
         return ""
@@ -67,9 +67,9 @@ def _condition_text(unit: Unit, reason: str = "") -> str:
 
 
 def _find_queue_missing(unit: Unit) -> Finding | None:
-    """Return a finding if its queue, or the parent of that, does not exist.
+    """Return a finding if the queue or its parent does not exist.
 
-    KAI before v0.17 does not report this (observed). If queues cannot be read, its own condition counts.
+    KAI before v0.17 does not report this (observed). If queues cannot be read, the condition of the group decides.
     """
     group, queue = unit.group, queue_of(unit)
     if group is None or unit.placed or not group.queue:
@@ -103,7 +103,7 @@ def _find_waiting_for_quota(unit: Unit) -> Finding | None:
 
 
 def _find_quota(unit: Unit, rule: UnitRule) -> Finding | None:
-    """Return a finding if the queue has no room for it: never, or not now."""
+    """Return a finding if the group exceeds the quota of its queue, or waits for quota."""
     limit, quota = _condition_text(unit, _OVER_LIMIT), _condition_text(unit, _OVER_QUOTA)
     if not (limit or quota) or unit.group is None:
         return None
@@ -133,7 +133,7 @@ def _find_quota(unit: Unit, rule: UnitRule) -> Finding | None:
 
 
 def _quoting_finding(unit: Unit, rule: UnitRule, text: str) -> Finding:
-    """Return a finding with KAI's own text, which another version has changed."""
+    """Return a finding with KAI's text, if the patterns do not match the text of this version."""
     return unit_finding(rule, unit, text, evidence=_evidence(unit))
 
 
@@ -147,7 +147,7 @@ def _find_no_room(unit: Unit) -> Finding | None:
     if _condition_text(unit, _DELAYED):
         return _preemption_delay_finding(unit, text)
     if _condition_text(unit, _NO_QUEUE):
-        # The queue exists now. Else `queue-missing` had been found.
+        # The queue exists now, because otherwise `queue-missing` is reported.
         return gang_refusal(NO_ROOM, unit, "KAI", "its queue did not exist when KAI last looked")
     match = _TOO_FEW_RESOURCES.search(text)
     if match is None:
@@ -156,7 +156,7 @@ def _find_no_room(unit: Unit) -> Finding | None:
 
 
 def _preemption_delay_finding(unit: Unit, text: str) -> Finding | None:
-    """Return a finding before its preemptionDelay has passed."""
+    """Return a finding while the preemptionDelay of the group has not passed."""
     delay = unit.group.detail.get(PREEMPTION_DELAY) if unit.group is not None else None
     if not delay:
         return gang_refusal(NO_ROOM, unit, "KAI", text.rstrip(". "))
@@ -165,7 +165,7 @@ def _preemption_delay_finding(unit: Unit, text: str) -> Finding | None:
 
 
 def _find_evicted(unit: Unit) -> Finding | None:
-    """Return a finding if all of its pods were preempted by a workload of higher priority."""
+    """Return a finding if a workload of higher priority preempted all pods of the group."""
     group = unit.group
     if group is None or unit.placed or not lacks_room(unit):
         return None
@@ -196,7 +196,7 @@ def _find_evicted(unit: Unit) -> Finding | None:
 
 
 def _find_stale(unit: Unit) -> Finding | None:
-    """Return a finding if it fell below its minimum, because KAI soon deletes the rest."""
+    """Return a finding if the group fell below its minimum, because KAI then deletes the rest."""
     since = _stale_since(unit)
     if since is None or not unit.placed or len(unit.placed) >= unit.needed:
         return None
@@ -216,7 +216,7 @@ def _find_stale(unit: Unit) -> Finding | None:
 
 
 def _deletion_due(unit: Unit, since: datetime) -> datetime | None:
-    """Return when KAI deletes a group below its minimum; None if its spec says never."""
+    """Return the time at which KAI deletes a group below its minimum. None: its spec says never."""
     text = unit.group.detail.get(STALE_GRACE) if unit.group is not None else None
     grace = read_duration(text)
     if grace is None:

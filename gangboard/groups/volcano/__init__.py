@@ -1,18 +1,18 @@
-"""PodGroups of Volcano (scheduling.volcano.sh/v1beta1): a gang that waits in a queue, then for nodes.
+"""PodGroups of Volcano (scheduling.volcano.sh/v1beta1): gangs that wait in a queue, then for nodes.
 
 Values of `phase`:
 
 - Pending: the queue has not admitted it. A PodGroup that falls below its minimum before any pod runs is Pending again
   (`let_in_again`).
-- Inqueue: the queue has admitted it, and there is no room yet.
-- Unknown: it ran, and some of its members are gone.
+- Inqueue: the queue has admitted it, and it waits for nodes.
+- Unknown: it ran, and lost some of its members.
 
-A Volcano Job and the jobs of Kubeflow's training operator get their pods only after the admission. Others have their
-pods, which wait.
+A Volcano Job and the jobs of Kubeflow's training operator get their pods only after the admission. Pods of other owners
+exist before it and wait.
 
-Volcano only adds conditions and never clears them, so the later one counts (gang.go and session.go of v1.14.1):
-`Unschedulable` if it cannot be placed, `Scheduled` if it was. Only events tell why a queue does not admit a PodGroup
-(proportion.go, capacity.go, overcommit.go).
+Volcano never clears conditions, so the later one counts (gang.go and session.go of v1.14.1): `Unschedulable` if it
+cannot be placed, `Scheduled` if it was. Only events say why a queue does not admit a PodGroup (proportion.go,
+capacity.go, overcommit.go).
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _task_minima(spec: _WireSpec) -> dict[str, int]:
 
 
 def _placed(conditions: tuple[Condition, ...], phase: str) -> Condition | None:
-    """Return the later of its two conditions. A PodGroup that has run was placed, whatever came later."""
+    """Return the later of the two conditions. A PodGroup that has run counts as placed in any case."""
     refused = find_condition(conditions, REFUSED)
     placed = find_condition(conditions, _PLACED)
     if placed is not None and (refused is None or phase in _RAN or _is_later(placed, refused)):

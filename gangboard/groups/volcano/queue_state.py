@@ -11,9 +11,9 @@ from gangboard.facts.unit import Unit
 
 GROUP = "scheduling.volcano.sh"
 PHASE = "phase"
-"""Name in `Group.detail`: `status.phase`."""
+"""Key in `Group.detail`: `status.phase`."""
 REFUSED = "Unschedulable"
-"""Type of a condition and reason of events."""
+"""Type of a condition, and reason of events."""
 QUOTA_INSUFFICIENT = re.compile(r"queue resource quota insufficient: (?:insufficient )?(.*)")
 CLUSTER_OVERUSED = re.compile(r"resource in cluster is overused: (?:overused )?(.*)")
 _PENDING = "Pending"
@@ -21,7 +21,7 @@ _WAITING_PHASES = ("", _PENDING)
 
 
 def waits_for_queue(unit: Unit) -> bool:
-    """Return True if the queue must admit the PodGroup, for the first time or again."""
+    """Return whether the queue has to admit the PodGroup, for the first time or again."""
     group = unit.group
     if group is None or group.detail[PHASE] not in _WAITING_PHASES:
         return False
@@ -29,7 +29,7 @@ def waits_for_queue(unit: Unit) -> bool:
 
 
 def is_back_in_queue(unit: Unit) -> bool:
-    """Return True if it waits for its queue again while some of its pods hold nodes.
+    """Return whether the PodGroup waits for its queue again while some of its pods hold nodes.
 
     Volcano sets a PodGroup back to Pending if it falls below its minimum before any pod runs (`getPodGroupPhase` in
     session.go of v1.14.1, observed). A Volcano Job that restarts gets a new one (`killPods` in
@@ -45,13 +45,13 @@ def is_back_in_queue(unit: Unit) -> bool:
 
 
 def not_admitted_text(unit: Unit) -> str:
-    """Return `Queue research has not let it in`, with `again` if pods of it have left."""
+    """Return `Queue research has not let it in`, with `again` for a second admission."""
     suffix = " again" if is_back_in_queue(unit) else ""
     return f"Queue {queue_name(unit)} has not let it in{suffix}"
 
 
 def held_nodes_text(unit: Unit) -> str:
-    """Return `; 1 of 2 pods holds a node meanwhile`; empty if no pod has a node."""
+    """Return `; 1 of 2 pods holds a node meanwhile`. Empty: no pod has a node."""
     number = len(unit.placed)
     if not number:
         return ""
@@ -59,7 +59,7 @@ def held_nodes_text(unit: Unit) -> str:
 
 
 def newest_quota_event(unit: Unit, text: re.Pattern[str]) -> tuple[Event, str] | None:
-    """Return the newest event about the group's quota if its text matches, and the resources in it."""
+    """Return the newest event about the group's quota, and the resources in it. None: its text does not match."""
     group = unit.group
     uid = group.meta.ref.uid if group is not None else ""
     refusals = (
@@ -77,7 +77,7 @@ def newest_quota_event(unit: Unit, text: re.Pattern[str]) -> tuple[Event, str] |
 
 
 def queue_name(unit: Unit) -> str:
-    """Return the name of its queue."""
+    """Return the name of the group's queue."""
     return unit.group.queue if unit.group is not None else ""
 
 
@@ -87,7 +87,7 @@ def group_label(unit: Unit) -> str:
 
 
 def queue_evidence(unit: Unit) -> tuple[Evidence, ...]:
-    """Return its phase, queue and minimum."""
+    """Return the phase, the queue and the minimum of the group."""
     group = unit.group
     if group is None:
         return ()

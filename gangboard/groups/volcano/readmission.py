@@ -1,4 +1,4 @@
-"""A PodGroup that waits for its queue again while some of its pods hold nodes.
+"""Findings about a PodGroup that waits for its queue again while some of its pods hold nodes.
 
 Volcano adds the resources of the remaining pods to `minResources` and compares the sum with the queue (`JobEnqueueable`
 in proportion.go and capacity.go of v1.14.1). In a queue that is just large enough, the remaining pods keep the PodGroup
@@ -35,7 +35,7 @@ from gangboard.plugins.rule import UnitRule
 
 
 def _find_waits_for_readmission(unit: Unit) -> Finding | None:
-    """Return a finding if some of its pods run, with the reason of the queue."""
+    """Return a finding while some pods run and the group waits for its queue, with the cause."""
     if not unit.ready or not is_back_in_queue(unit):
         return None
     event, lacking = newest_quota_event(unit, QUOTA_INSUFFICIENT) or (None, "")
@@ -53,7 +53,7 @@ def _find_waits_for_readmission(unit: Unit) -> Finding | None:
 
 
 def _other_pods_text(unit: Unit) -> str:
-    """Return `the other pod is not made before`, or that it waits."""
+    """Return `the other pod is not made before`, or `the other pod waits until`."""
     unmade, waiting = unit.missing, len(unit.unplaced)
     number = unmade + waiting
     other_pods = "the other pod" if number == 1 else f"the other {number} pods"
@@ -65,7 +65,7 @@ def _other_pods_text(unit: Unit) -> str:
 
 
 class _ResourceSum(NamedTuple):
-    """Amounts of one resource: requested by the PodGroup, held by its pods, and allowed in the queue."""
+    """Amounts of one resource: requested by the PodGroup, held by its pods, and the limit of the queue."""
 
     resource: str
     requested: Decimal
@@ -78,7 +78,7 @@ class _ResourceSum(NamedTuple):
 
 
 def _find_own_pods_count_twice(unit: Unit) -> Finding | None:
-    """Return a finding if the queue refuses it only because of its own pods."""
+    """Return a finding if the queue refuses the group only because its own pods count twice."""
     queue, group = queue_of(unit), unit.group
     if queue is None or group is None or not is_back_in_queue(unit):
         return None
@@ -115,7 +115,7 @@ def _find_own_pods_count_twice(unit: Unit) -> Finding | None:
 
 
 def _deletion_text(holding: list[Pod], pods: str) -> str:
-    """Return `Delete pod ring-0`, with the work that is lost and whether somebody must create it again."""
+    """Return `Delete pod ring-0`, with the lost work, and with the re-creation of pods without a controller."""
     is_made_by_hand = any(pod.meta.controller is None for pod in holding)
     step = (
         f"Delete {pods} and make {'it' if len(holding) == 1 else 'them'} anew"
@@ -127,7 +127,7 @@ def _deletion_text(holding: list[Pod], pods: str) -> str:
 
 
 def _find_excess(unit: Unit, holding: list[Pod], queue: Queue) -> Iterator[_ResourceSum]:
-    """Yield the resources for which its request fits into the queue, and the sum with its pods does not."""
+    """Yield the resources whose request fits into the queue, but not together with the pods' requests."""
     limits = {quota.resource: quota.nominal for quota in queue.quotas if quota.nominal is not None}
     requests = unit.group.requests if unit.group is not None else {}
     for resource, amount in sorted(requests.items()):

@@ -1,4 +1,4 @@
-"""Reasons of Volcano's scheduler: the queue has not admitted a PodGroup, or there is no room for it."""
+"""Reasons of Volcano's scheduler: the queue has not admitted a PodGroup, or the group does not fit."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _SHORT = re.compile(r"^(\d{1,9})/\d{1,9} tasks in gang unschedulable")
 _ORIGIN = re.compile(r"Origin reason is [^:]{1,253}: (.*)")
 
 
-# Its queue has not let it in
+# Not admitted by the queue
 
 
 def _find_queue_missing(unit: Unit) -> Finding | None:
@@ -93,7 +93,7 @@ def _find_queue_stopped(unit: Unit) -> Finding | None:
 
 
 def _find_exceeds_quota(unit: Unit) -> Finding | None:
-    """Return a finding if its minimum is above the queue's `capability`."""
+    """Return a finding if the request of the group is above the queue's `capability`."""
     queue, group = queue_of(unit), unit.group
     if not waits_for_queue(unit) or queue is None or group is None:
         return None
@@ -135,7 +135,7 @@ def _requests_over_limit(group: Group, queue: Queue) -> Iterator[tuple[str, str,
 
 
 def _find_waiting_for_quota(unit: Unit) -> Finding | None:
-    """Return a finding if an event says that the quota is too small now."""
+    """Return a finding if the newest event says that too little quota is left."""
     refusal = newest_quota_event(unit, QUOTA_INSUFFICIENT) if waits_for_queue(unit) else None
     if refusal is None:
         return None
@@ -151,7 +151,10 @@ def _find_waiting_for_quota(unit: Unit) -> Finding | None:
 
 
 def _find_in_queue(unit: Unit) -> Finding | None:
-    """Return a finding while it waits for its queue without a known cause; blocked if the scheduler ignores it."""
+    """Return a finding while the group waits for its queue without a known cause.
+
+    It is blocked if the scheduler ignores the group.
+    """
     group = unit.group
     if group is None or not waits_for_queue(unit):
         return None
@@ -189,12 +192,12 @@ def _find_in_queue(unit: Unit) -> Finding | None:
 
 
 def _health(unit: Unit) -> Health:
-    """Return `degraded` for a PodGroup that is incomplete and holds nodes."""
+    """Return `degraded` for a PodGroup that holds nodes and waits for its queue again."""
     return Health.DEGRADED if is_back_in_queue(unit) else Health.WAITING
 
 
 def _find_gated(unit: Unit) -> Finding | None:
-    """Return a finding while this gate alone keeps members from the scheduler."""
+    """Return a finding while Volcano's gate is the only gate of unplaced members."""
     gated = [pod for pod in unit.unplaced if pod.gates]
     if not gated or not lacks_room(unit) or any(set(pod.gates) != {_GATE} for pod in gated):
         return None
@@ -213,7 +216,7 @@ def _find_gated(unit: Unit) -> Finding | None:
     )
 
 
-# It was let in, and there is no room
+# Admitted, but without nodes
 
 
 def _find_no_room(unit: Unit) -> Finding | None:
@@ -224,7 +227,7 @@ def _find_no_room(unit: Unit) -> Finding | None:
     origin, short = _ORIGIN.search(refusal.message), _SHORT.search(refusal.message)
     if short is None:
         return gang_refusal(NO_ROOM, unit, "Volcano", refusal.message)
-    # Often it only counts: `pod group is not ready, …; Pending: 1 Unschedulable, 2 Schedulable` (observed).
+    # Often the message only has counts: `pod group is not ready, …; Pending: 1 Unschedulable, 2 Schedulable` (observed).
     cause = origin[1] if origin is not None else ""
     return gang_refusal(NO_ROOM, unit, "Volcano", cause, fits=max(0, unit.needed - int(short[1])))
 

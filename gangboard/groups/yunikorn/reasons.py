@@ -19,10 +19,10 @@ from gangboard.placement.amounts import format_amount, format_quantity
 from gangboard.plugins.rule import UnitRule
 
 POD_EVENT, GANG_EVENT = "Informational", "GangScheduling"
-"""Reasons of its events."""
+"""Reasons of YuniKorn's events."""
 SCHEDULER = "YuniKorn"
 AMOUNTS = r"map\[([^\]]{0,2000})\]"
-"""Pattern of amounts in its texts, `map[memory:1024 vcore:500]`. Its group is the text inside the brackets."""
+"""Pattern of amounts in messages, `map[memory:1024 vcore:500]`. Its group is the text inside the brackets."""
 _RESOURCES = {"vcore": "cpu"}
 """YuniKorn's name of a resource → Kubernetes' name. YuniKorn counts CPUs in thousandths (siCommon.CPU)."""
 
@@ -35,12 +35,12 @@ _HAS_QUOTA = re.compile(
 )
 _REFUSED = re.compile(r"Unschedulable request '[^']{1,253}': (.*)", re.DOTALL)
 _PLUGIN_PREFIX = re.compile(r"failed plugin: '[^']{0,100}'\s*")
-"""Prefix of a cause from a plugin of Kubernetes' scheduler."""
+"""Prefix of a cause from a plugin of kube-scheduler."""
 _GENERIC_MESSAGE = "request is waiting for cluster resources become available"
 _RESERVATION_TEXTS = ("creating placeholders", "placeholder has been allocated")
 _GIVEN_UP_TEXTS = ("resuming as non-gang application", "fall back to normal scheduling")
 _PROGRESS_TEXTS = (*_RESERVATION_TEXTS, *_GIVEN_UP_TEXTS, "all placeholders are allocated")
-"""Texts of its events about the progress of the reservation."""
+"""Texts of YuniKorn's events about the progress of the reservation."""
 _APPLICATION = re.compile(r"Application (\S{1,253}) ")
 
 
@@ -48,7 +48,7 @@ _APPLICATION = re.compile(r"Application (\S{1,253}) ")
 
 
 def _events_of_members(unit: Unit, reason: str) -> Iterator[Event]:
-    """Yield its events with this reason about members, the newest first."""
+    """Yield YuniKorn's events with this reason about members, the newest first."""
     members = {pod.meta.ref.uid for pod in unit.pods}
     return (
         event for event in unit.events if event.reason == reason and event.regarding.uid in members
@@ -70,7 +70,7 @@ def _quota_refusals(unit: Unit) -> dict[str, tuple[Event, re.Match[str]]]:
 
 
 def _quota_text(number: int, refusal: re.Match[str]) -> str:
-    """Return whose quota has no room, with the first resource of which too little is left."""
+    """Return the sentence about the exceeded quota, with the first resource that is short."""
     quota_owner = f"Queue {refusal[1]}" if refusal[1] else "The quota of its user"
     text = f"{quota_owner} has no room for {count(number, 'pod')}"
     lack = first_shortage(refusal[2], refusal[3])
@@ -81,9 +81,9 @@ def _quota_text(number: int, refusal: re.Match[str]) -> str:
 
 
 def _gang_event(unit: Unit, *texts: str) -> tuple[Event, str] | None:
-    """Return the newest event about the reservation, and the application, if it has one of these texts.
+    """Return the newest event about the reservation, with the application. None: it has none of these texts.
 
-    Other events with this reason name the task group of a pod. They also follow after the gang was given up.
+    Other events with this reason name the task group of a pod. They can also follow after YuniKorn gave up the gang.
     """
     for event in _events_of_members(unit, GANG_EVENT):
         if any(text in event.note for text in _PROGRESS_TEXTS):
@@ -102,7 +102,7 @@ def _event_evidence(event: Event) -> Evidence:
 
 
 def first_shortage(requested: str, available: str) -> tuple[str, str] | None:
-    """Return the requested and the remaining amount of the first resource that lacks room: `4 CPUs`, `2.5`."""
+    """Return the requested and the remaining amount of the first resource that is short: `4 CPUs`, `2.5`."""
     return next(_shortages(_amounts(requested), _amounts(available)), None)
 
 
@@ -119,7 +119,7 @@ def _shortages(
 
 
 def _amounts(text: str) -> Mapping[str, Decimal]:
-    """Return a Resource as it is printed (`memory:1024 vcore:500`), in the units and words of Kubernetes."""
+    """Return a printed Resource (`memory:1024 vcore:500`) with the units and names of Kubernetes."""
     amounts = {}
     for entry in text.split():
         name, _, amount = entry.rpartition(":")
@@ -150,7 +150,7 @@ def _find_waiting_for_quota(unit: Unit) -> Finding | None:
 
 
 def _find_given_up(unit: Unit) -> Finding | None:
-    """Return a finding if it gave up the reservation and places pod by pod."""
+    """Return a finding if YuniKorn gave up the reservation and places pod by pod."""
     newest = _gang_event(unit, *_GIVEN_UP_TEXTS)
     if newest is None or not unit.placed or not unit.unplaced:
         return None
@@ -166,7 +166,7 @@ def _find_given_up(unit: Unit) -> Finding | None:
 
 
 def _find_partly_placed(unit: Unit) -> Finding | None:
-    """Return a finding if some members hold a node and others, without a condition, wait for quota."""
+    """Return a finding if some members hold a node and others wait for quota without a condition."""
     refusals = _quota_refusals(unit) if unit.placed else {}
     if not refusals:
         return None
@@ -184,7 +184,7 @@ def _find_partly_placed(unit: Unit) -> Finding | None:
 
 
 def _find_reserved(unit: Unit) -> Finding | None:
-    """Return a finding while placeholders reserve room for members that the scheduler has not tried."""
+    """Return a finding while placeholders reserve nodes for members that the scheduler has not tried."""
     newest = _gang_event(unit, *_RESERVATION_TEXTS)
     untried = [pod for pod in unit.unplaced if pod.is_untried]
     if newest is None or unit.placed or not untried:
@@ -211,7 +211,7 @@ def _find_no_room(unit: Unit) -> Finding | None:
 
 
 def _cause(unit: Unit, refused: tuple[Pod, ...]) -> str:
-    """Return why nodes refuse its pods; empty if YuniKorn only says that they wait for room."""
+    """Return why nodes refuse the pods. Empty: YuniKorn only says that they wait."""
     if refusal := _refusal(unit, refused):
         return refusal
     texts = (pod.scheduled.message for pod in refused if pod.scheduled is not None)
@@ -219,7 +219,7 @@ def _cause(unit: Unit, refused: tuple[Pod, ...]) -> str:
 
 
 def _refusal(unit: Unit, refused: Sequence[Pod]) -> str:
-    """Return why these pods have no node, from the newest event; empty if no event tells."""
+    """Return why these pods have no node, from the newest event. Empty: no event has a cause."""
     waiting = {pod.meta.ref.uid for pod in refused}
     events = (
         item for item in unit.events if item.reason == POD_EVENT and item.regarding.uid in waiting
@@ -227,7 +227,7 @@ def _refusal(unit: Unit, refused: Sequence[Pod]) -> str:
     for event in events:
         if match := _REFUSED.match(event.note):
             return _PLUGIN_PREFIX.sub("", match[1]).strip().rstrip("; ")
-        # For a queue without a limit this is the room left in the whole cluster.
+        # For a queue without a limit this is the free capacity of the whole cluster.
         if match := _NO_QUOTA.match(event.note):
             lack = first_shortage(match[2], match[3])
             quota_owner = f"for queue {match[1]}" if match[1] else "for its user"
@@ -236,7 +236,7 @@ def _refusal(unit: Unit, refused: Sequence[Pod]) -> str:
 
 
 def _placeholder_evidence(held: Sequence[Pod]) -> Iterator[Evidence]:
-    """Yield the requests and the condition of the first of these placeholders."""
+    """Yield the requests and the condition of the first placeholder."""
     for pod in held[:1]:
         requests = ", ".join(
             format_amount(name, units(name, size), with_resource_name=True)

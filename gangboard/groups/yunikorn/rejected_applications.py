@@ -1,4 +1,4 @@
-"""Applications that YuniKorn rejected. It ends their pods without placing one.
+"""Findings about applications that YuniKorn rejected. It ends their pods without placing any.
 
 YuniKorn cuts a pod's `status.message` at a colon (failTaskPodWithReasonAndMsg). The event has the whole text.
 """
@@ -19,9 +19,9 @@ from gangboard.groups.yunikorn.reasons import AMOUNTS, SCHEDULER, first_shortage
 from gangboard.plugins.rule import GangRule
 
 FAILED = "ApplicationFailed"
-"""The reason of its event."""
+"""Reason of YuniKorn's event about a failed application."""
 _REJECTED = "ApplicationRejected"
-"""`status.reason` of a pod of such an application."""
+"""`status.reason` of the pods of a rejected application."""
 _CAUSE = re.compile(
     rf"Application (\S{{1,253}}) scheduling failed, reason: {_REJECTED}: (.*)", re.DOTALL
 )
@@ -37,9 +37,9 @@ _RECREATE_PODS = "then re-create its pods: YuniKorn ends those of a rejected app
 
 
 def _rejection(gang: Gang) -> tuple[Event | None, str, str] | None:
-    """Return the event, the application and the cause; None if no application of its pods was rejected.
+    """Return the event, the application and the cause. None: no application of the pods was rejected.
 
-    Without the event only the cut message of the pod is left.
+    Without the event, the cause is the cut message of a pod.
     """
     if gang.owner.finish is not None and gang.owner.finish.outcome is not Outcome.FAILED:
         return None
@@ -54,7 +54,7 @@ def _rejection(gang: Gang) -> tuple[Event | None, str, str] | None:
 
 
 def _rejection_events(gang: Gang) -> Iterator[tuple[Event, re.Match[str]]]:
-    """Yield its events about rejected applications, the newest first."""
+    """Yield the gang's events about rejected applications, the newest first."""
     for event in gang.events:
         if event.reason == FAILED and (match := _CAUSE.match(event.note)):
             yield event, match

@@ -1,4 +1,4 @@
-"""The PodCliques of a set: the existing ones, and those that its template asks for besides."""
+"""Expected PodCliques of a set: the existing ones, and the missing ones of its template."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gangboard.owners.grove.wire import (
 
 
 class ScaledClique(NamedTuple):
-    """The scaling group that a clique of a set is in, and its replicas by the template."""
+    """The scaling group of a clique in a set, and the group's replicas in the template."""
 
     group: str
     replicas: int
@@ -33,7 +33,7 @@ _scaled_decoder = msgspec.json.Decoder(dict[str, ScaledClique])
 
 
 def scaled_cliques(template: WireSetTemplate) -> dict[str, ScaledClique]:
-    """Return clique → the scaling group that it is in."""
+    """Return clique → its scaling group."""
     return {
         clique: ScaledClique(group.name, or_one(group.replicas))
         for group in template.groups or ()
@@ -42,19 +42,19 @@ def scaled_cliques(template: WireSetTemplate) -> dict[str, ScaledClique]:
 
 
 def template_detail(replicas: int, scaled: Mapping[str, ScaledClique]) -> dict[str, str]:
-    """Return the facts of its template that the detail of a set keeps beside the cliques."""
+    """Return the template fields that `Owner.detail` of a set keeps in addition to the cliques."""
     return {"replicas": str(replicas), "scaled": msgspec.json.encode(scaled).decode()}
 
 
 def with_roles(owner: Owner, roles: Sequence[Role]) -> Owner:
-    """Return the owner with these roles, and the size and requests that follow."""
+    """Return the owner with these roles, their size and their requests."""
     return replace(
         owner, desired=size_of(roles), roles=tuple(roles), pod_requests=requests_of(roles)
     )
 
 
 def complete_scaling_group(owner: Owner, children: Sequence[Owner]) -> Owner:
-    """Return the scaling group with its PodCliques. A clique counts when a PodClique of it exists."""
+    """Return the scaling group with its PodCliques. A clique counts if one of its PodCliques exists."""
     number, roles = int(owner.detail["replicas"]), _roles_by_name(children)
     existing_roles: dict[str, dict[str, Role]] = defaultdict(dict)
     existing: dict[str, dict[int, str]] = defaultdict(dict)
@@ -80,7 +80,7 @@ def complete_scaling_group(owner: Owner, children: Sequence[Owner]) -> Owner:
 
 
 def complete_set(owner: Owner, children: Sequence[Owner]) -> Owner:
-    """Return the set with the existing PodCliques and those that its template asks for besides."""
+    """Return the set with its existing PodCliques and the missing ones of its template."""
     roles = _ExpectedCliques(owner, children).roles()
     owner_with_roles = with_roles(owner, roles)
     return replace(
@@ -99,10 +99,10 @@ def _role_names(child: Owner) -> tuple[str, ...]:
 def _replica_of(
     owner: Owner, name: str, index: str, templates: Collection[str]
 ) -> tuple[int | None, str]:
-    """Return the replica of a set or scaling group that something is of, and the name of its template.
+    """Return the replica number and the template name of an object of a set or scaling group.
 
-    `index` is its label, empty where it has none: names may carry more than replica and template, such as an epoch.
-    `parts` are the names of the templates. The replica is None if the object belongs to none.
+    `index` is the object's label, or empty. The label goes before the name, because names can also contain an epoch.
+    `templates` are the names of the templates. The replica is None if the object belongs to no replica.
     """
     prefix = f"{owner.meta.ref.name}-"
     first_part, _, remainder = name.removeprefix(prefix).partition("-")
@@ -113,7 +113,7 @@ def _replica_of(
 
 
 def _template_of(group: Owner, name: str) -> str:
-    """Return the clique of a PodClique of a scaling group."""
+    """Return the template clique of a PodClique in a scaling group."""
     matching = [clique for clique in group.detail["cliques"].split() if name.endswith(f"-{clique}")]
     return max(matching, key=len, default=_replica_of(group, name, "", ())[1])
 
@@ -121,12 +121,12 @@ def _template_of(group: Owner, name: str) -> str:
 def _replica_names(
     owner: str, template: str, number: int, existing: Mapping[int, str]
 ) -> Iterator[str]:
-    """Yield the name of each replica: that of the existing one, else the one that Grove would give it."""
+    """Yield the name of each replica. A missing replica has the name that Grove would give it."""
     return (existing.get(index, f"{owner}-{index}-{template}") for index in range(number))
 
 
 class _ExpectedCliques:
-    """The PodCliques of a set: those of its existing scaling groups, and those that only its template names."""
+    """The PodCliques of a set, from its existing scaling groups and from its template."""
 
     def __init__(self, owner: Owner, children: Sequence[Owner]) -> None:
         self._owner = owner
@@ -135,11 +135,11 @@ class _ExpectedCliques:
         self._scaled = _scaled_decoder.decode(owner.detail["scaled"])
         self._roles = _roles_by_name(children)
         self._sizes: dict[str, dict[int, int]] = defaultdict(dict)
-        """Scaling group of the template → replica of the set → its size, where it exists."""
+        """Scaling group of the template → replica of the set → size of the existing group."""
         self._existing_cliques: dict[tuple[str, int], set[str]] = defaultdict(set)
-        """(scaling group, replica of the set) → its cliques of which a PodClique exists."""
+        """(scaling group, replica of the set) → its cliques with an existing PodClique."""
         self._labels: dict[str, str] = {}
-        """Name of a PodClique → its label about the replica of the set."""
+        """Name of a PodClique → its label with the replica of the set."""
         for child in children:
             self._labels.update(dict.fromkeys(_role_names(child), child.detail.get(SET_INDEX, "")))
             if (child.meta.ref.group, child.meta.ref.kind) == (GROUP, SCALING_GROUP):
@@ -147,7 +147,7 @@ class _ExpectedCliques:
         self._existing: dict[str, dict[int, str]] = defaultdict(dict)
         """Clique → replica of the set → the name of its PodClique."""
         self._existing_roles: dict[str, dict[str, Role]] = defaultdict(dict)
-        """Clique → the PodCliques that exist, by name."""
+        """Clique → its existing PodCliques by name."""
         for name, role in self._roles.items():
             index, clique = self._replica(name)
             if index is not None and index < self._replicas:
@@ -155,7 +155,7 @@ class _ExpectedCliques:
                 self._existing[clique][index] = name
 
     def _replica(self, name: str) -> tuple[int | None, str]:
-        """Return the replica of the set that a PodClique is of, and its clique."""
+        """Return the replica number and the clique of a PodClique."""
         cliques = [role.name for role in self._owner.roles]
         return _replica_of(self._owner, name, self._labels.get(name, ""), cliques)
 
@@ -170,7 +170,7 @@ class _ExpectedCliques:
             self._existing_cliques[name, index].add(_template_of(group, role.name))
 
     def roles(self) -> list[Role]:
-        """Return those of the template first, by replica of the set, then others that exist."""
+        """Return the PodCliques of the template by replica of the set, then other existing ones."""
         expected: list[Role] = []
         names_left = MOST_NAMED
         for template in self._owner.roles:
@@ -189,7 +189,7 @@ class _ExpectedCliques:
         return list(roles_by_name.values())
 
     def _names(self, clique: str, scaled: ScaledClique | None) -> tuple[int, Iterator[str]]:
-        """Return how many PodCliques of a clique its scaling groups do not tell, and their names."""
+        """Return the number and the names of a clique's PodCliques that no scaling group lists."""
         if scaled is None:
             existing = self._existing[clique]
             return self._replicas, _replica_names(self._name, clique, self._replicas, existing)

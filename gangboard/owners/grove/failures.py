@@ -1,4 +1,4 @@
-"""Failures that Grove, or the backend of a scheduler, reports, and the objects of Grove behind a unit."""
+"""Failures that Grove or a scheduler backend reports, and the Grove objects of a unit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gangboard.plugins.rule import UnitRule
 
 PODGANGS = "scheduler.grove.io", "PodGang"
 
-# A backend tells so in an event on the PodGang (kai/backend.go), or as the cause of an error.
+# A backend refuses a PodGang by an event on it (kai/backend.go), or as the cause of an error.
 _BACKEND_REFUSED = "BackendMappingFailed"
 _NOT_EXPRESSIBLE = re.compile(
     r"scheduler backend|unsupported|not supported|at most \d|too (many|deep)|preferred topology"
@@ -37,7 +37,7 @@ _REFUSED = re.compile(r'forbidden|denied the request|failed calling webhook|"[^"
 
 
 def find_not_expressible(unit: Unit) -> Finding | None:
-    """Return a finding while a backend has not made groups of a PodGang and says that it cannot."""
+    """Return a finding while a backend reports that it cannot create groups for a PodGang."""
     if unit.group is not None or unit.placed or not (unit.unplaced or unit.missing):
         return None
     podgangs = podgangs_of(unit)
@@ -98,7 +98,7 @@ def find_error(unit: Unit) -> Finding | None:
 
 
 def _rule_for(error: Owner) -> UnitRule:
-    """Return the rule of an error: a refused group or pod by its code, or another failure."""
+    """Return the rule of an error. The code tells whether a group or a pod was refused."""
     if not _REFUSED.search(error.detail["error"]):
         return FAILED
     return GROUP_FAILED if "PODGANG" in error.detail["error code"] else REFUSED
@@ -110,7 +110,7 @@ def _is_of_backend(error: Owner) -> bool:
 
 
 def _innermost_cause(text: str) -> str:
-    """Return the innermost cause of an error: Grove puts its own head and each cause behind another."""
+    """Return the innermost cause of an error, without the prefix of Grove and the outer causes."""
     return _FORBIDDEN_PREFIX.sub("", _OPERATION_PREFIX.sub("", text.rpartition(", cause: ")[2]))
 
 
@@ -119,10 +119,10 @@ def _evidence_of_error(error: Owner) -> Evidence:
 
 
 def evidence(unit: Unit) -> tuple[Evidence, ...]:
-    """Return the three minima of a unit where they differ, and the last error of its objects.
+    """Return the three minima of a unit if they differ, and the last error of its objects.
 
-    The `minReplicas` of a PodClique are summed over its PodGangs. Once a PodGang was placed Grove can lower its `minReplicas` to 0; a core group cannot need no pod, and
-    keeps the last positive number.
+    The `minReplicas` of a PodClique are summed over its PodGangs. Grove can lower the `minReplicas` of a placed PodGang
+    to 0. A core group cannot have a quorum of 0, so it keeps the last positive number.
     """
     error = nearest_error(unit)
     errors = (_evidence_of_error(error),) if error is not None else ()
@@ -158,19 +158,19 @@ def evidence(unit: Unit) -> tuple[Evidence, ...]:
 
 
 def clique_named(unit: Unit, name: str) -> Owner | None:
-    """Return a PodClique of the gang, None if it does not exist."""
+    """Return a PodClique of the gang. None: it does not exist."""
     clique = unit.gang.named.get((GROUP, PODCLIQUE, name))
     return clique if isinstance(clique, Owner) else None
 
 
 def podgang_named(unit: Unit, name: str) -> Group | None:
-    """Return a PodGang of the gang, None if it does not exist."""
+    """Return a PodGang of the gang. None: it does not exist."""
     podgang = unit.gang.named.get((*PODGANGS, name))
     return podgang if isinstance(podgang, Group) else None
 
 
 def clique_of(unit: Unit) -> Owner | None:
-    """Return the PodClique of a unit. None for a unit of several, and if it does not exist."""
+    """Return the PodClique of a unit. None: the unit has several, or it does not exist."""
     names_of = {role.name for role in unit.roles} or {
         pod.labels.get(CLIQUE_LABEL, "") for pod in unit.pods
     }
@@ -178,9 +178,10 @@ def clique_of(unit: Unit) -> Owner | None:
 
 
 def podgangs_of(unit: Unit) -> tuple[Group, ...]:
-    """Return the PodGangs that the pods of a unit name, in order of names; before there are pods its PodClique's.
+    """Return the PodGangs that the pods of a unit name, in order of names.
 
-    The pods of one PodClique can be in several of them (podclique/components/pod, ai-dynamo/grove#799).
+    Before any pod exists, it is the PodGang of the PodClique. The pods of one PodClique can be in several PodGangs
+    (podclique/components/pod, ai-dynamo/grove#799).
     """
     if unit.pods:
         names = {pod.labels.get(PODGANG_LABEL, "") for pod in unit.pods}

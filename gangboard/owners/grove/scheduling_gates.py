@@ -1,4 +1,4 @@
-"""What gated pods wait for: that their PodGang is complete, groups that are made of it, a base PodGang, the operator."""
+"""Findings about gated pods, which wait for their PodGang, its groups, a base PodGang or the operator."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _OPERATOR = "the Grove operator"
 
 
 def find_missing_group(unit: Unit) -> Finding | None:
-    """Return a finding while gated pods name a group that was not made of their PodGang.
+    """Return a finding while gated pods name a group that was not created for their PodGang.
 
-    A backend makes the Workload, then the groups, and only then the gates go.
+    A backend creates the Workload, then the groups. After that, Grove removes the gates.
     """
     podgangs = podgangs_of(unit)
     gated = [pod for pod in unit.unplaced if _GATE in pod.gates]
@@ -69,9 +69,9 @@ def _is_made_for(group: Group, podgang: Group) -> bool:
 
 
 def find_unready(unit: Unit) -> Finding | None:
-    """Return a finding while gated members wait for a PodGang that is not there, or not complete.
+    """Return a finding while gated members wait for a PodGang that does not exist or is incomplete.
 
-    Its groups are made of it when it is, so that they are missing is no news before.
+    Its groups are created once it is complete, so missing groups are not reported earlier.
     """
     return _find_gated(unit, NOT_READY)
 
@@ -79,8 +79,8 @@ def find_unready(unit: Unit) -> Finding | None:
 def find_gated(unit: Unit) -> Finding | None:
     """Return a finding while gated members wait although their PodGang is complete.
 
-    Grove takes its gate away when their PodGang lists them; where that follows a base PodGang, when each
-    PodClique of that one has enough scheduled pods (podclique/components/pod/syncflow.go).
+    Grove removes the gate once the PodGang lists the pods. If the PodGang follows a base PodGang, each PodClique of the
+    base must also have enough scheduled pods (podclique/components/pod/syncflow.go).
     """
     return _find_gated(unit, GATED)
 
@@ -90,7 +90,7 @@ def _find_gated(unit: Unit, rule: UnitRule) -> Finding | None:
     if not gated or not lacks_room(unit) or any(set(pod.gates) != {_GATE} for pod in gated):
         return None
     waits = [(pods, _find_awaited(unit, pods)) for pods in _by_podgang(gated)]
-    # A pod whose PodGang is not complete is nearer to the cause than one behind a complete PodGang.
+    # Pods of an incomplete PodGang are closer to the cause than pods of a complete one.
     unready = [wait for wait in waits if wait[1].rule is NOT_READY]
     reported = unready or waits
     if (NOT_READY if unready else GATED) is not rule:
@@ -110,7 +110,7 @@ def _by_podgang(gated: Sequence[Pod]) -> list[list[Pod]]:
 def _gated_finding(
     unit: Unit, rule: UnitRule, waits: Sequence[tuple[Sequence[Pod], _AwaitedPodGang]]
 ) -> Finding:
-    """Return the finding about gated pods, each part with the PodGang that it waits for."""
+    """Return the finding about gated pods, with the PodGang that each set of pods waits for."""
     gated = [pod for pods, _ in waits for pod in pods]
     by_operator = [pods for pods, awaited in waits if awaited.is_due_to_operator]
     due = max(
@@ -142,18 +142,18 @@ def _gated_finding(
 
 
 class _AwaitedPodGang(NamedTuple):
-    """What gated pods wait for."""
+    """The PodGang, or the step of the operator, that gated pods wait for."""
 
     text: str
     is_due_to_operator: bool
-    """Nobody but the operator can make it come: pods, and room for them, are not what lacks."""
+    """True if only the operator can end the wait, because neither pods nor capacity are missing."""
     evidence: tuple[Evidence, ...] = ()
     is_complete: bool = False
-    """Their PodGang is there, with all its pods."""
+    """True if the PodGang exists with all its pods."""
 
     @property
     def rule(self) -> UnitRule:
-        """As which reason it is told."""
+        """The rule that reports the wait."""
         return GATED if self.is_complete else NOT_READY
 
 
@@ -195,7 +195,7 @@ def _find_awaited(unit: Unit, gated: Sequence[Pod]) -> _AwaitedPodGang:
 
 
 def _find_unmet_base(unit: Unit, name: str) -> _AwaitedPodGang | None:
-    """Return what a base PodGang lacks before others follow it; None where it has it all."""
+    """Return the unmet condition of a base PodGang that others wait for. None: all are met."""
     base = podgang_named(unit, name)
     if base is None:
         return _AwaitedPodGang(f"base PodGang {name}, which does not exist", True, is_complete=True)

@@ -40,9 +40,9 @@ from gangboard.owners.jobset.wire import (
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
 _OUTCOMES = {"Failed": Outcome.FAILED, "Completed": Outcome.SUCCEEDED}
-# More child Jobs of one JobSet than a control plane can carry; names beyond are not made up.
+# More child Jobs of one JobSet than a control plane can handle. Names beyond that are not generated.
 MAX_CHILDREN = 5_000
-# How the actions of a failure policy end whose restarts are not held against `maxRestarts`.
+# Suffix of failure policy actions whose restarts do not count towards `maxRestarts`.
 _UNCOUNTED_SUFFIX = "AndIgnoreMaxRestarts"
 
 
@@ -75,8 +75,8 @@ class JobSet(OwnerKind):
         jobs_refused=frozenset(
             {"JobCreationFailed", "HeadlessServiceCreationFailed", "PVCCreationFailed"}
         ),
-        # For pods in a Job that has a topology domain for itself: the webhook for changes gives them no selector
-        # then, and the other one misses it (pod_webhook.go of v0.12.0; the second text was seen on 1.37.0).
+        # With exclusive placement, the validating webhook refuses followers that the mutating webhook gave no selector
+        # (pod_webhook.go of v0.12.0; the second text was observed on 1.37.0).
         follower_refusals=(
             "expected, transient error",
             "follower pod node selector for topology domain not found",
@@ -131,7 +131,7 @@ class JobSet(OwnerKind):
         return deliver(owner, faults)
 
     def tries_again(self, owner: Owner) -> bool:
-        """Return whether it replaces Jobs that fail: it restarts all of them or one."""
+        """Return whether the JobSet replaces failed Jobs, by a restart of all Jobs or of one."""
         policies = decode_policies(owner)
         rules = policies.failure_rules if policies is not None else ()
         if any(rule.action != "FailJobSet" for rule in rules):
@@ -139,10 +139,10 @@ class JobSet(OwnerKind):
         return owner.max_restarts is not None and owner.counted_restarts < owner.max_restarts
 
     def is_current(self, owner: Owner, child: Owner) -> bool:
-        """Return whether JobSet counts a child Job: its attempts are not behind (getChildJobs, v0.12).
+        """Return whether a child Job belongs to the current attempt (getChildJobs, v0.12).
 
-        A child without a readable attempt counts: to hide it would be a guess. A child that is ahead was made
-        for a restart that the status does not show yet.
+        A child without a readable attempt counts, because hiding it would be a guess. A later attempt also counts: it
+        belongs to a restart that the status does not show yet.
         """
         attempt, _, job_attempt = child.attempt.partition(".")
         target = owner.job_restarts.get(child.meta.ref.name, 0)
@@ -150,7 +150,7 @@ class JobSet(OwnerKind):
 
 
 def _reported(roles: tuple[Role, ...]) -> Reported | None:
-    """Return how many Jobs are ready or have succeeded; None if some role has no counts."""
+    """Return how many Jobs are ready or have succeeded. None: a role has no counts."""
     if not roles or any(role.ready is None for role in roles):
         return None
     up = sum(min(role.replicas, (role.ready or 0) + (role.succeeded or 0)) for role in roles)
@@ -160,7 +160,7 @@ def _reported(roles: tuple[Role, ...]) -> Reported | None:
 def _roles(
     jobset: str, spec: WireJobSetSpec, status: WireJobSetStatus, faults: list[str]
 ) -> tuple[Role, ...]:
-    """Return the ReplicatedJobs in their order; half sentences about bad ones go to `faults`."""
+    """Return the ReplicatedJobs as roles, in their order, and append their faults to `faults`."""
     reported = {role.name: role for role in status.replicated_jobs_status or ()}
     started_after = _startup_order(spec)
     number = sum(replicated.count for replicated in spec.replicated_jobs or ())
@@ -197,7 +197,7 @@ def _roles(
 
 
 def _startup_order(spec: WireJobSetSpec) -> dict[str, tuple[Dependency, ...]]:
-    """Return, for `InOrder`, the dependency of each role on the one before it being ready."""
+    """Return role → dependency on the readiness of the previous role, for `InOrder`."""
     if not spec.in_order:
         return {}
     return {
@@ -207,17 +207,17 @@ def _startup_order(spec: WireJobSetSpec) -> dict[str, tuple[Dependency, ...]]:
 
 
 def _finish(conditions: tuple[Condition, ...], status: WireJobSetStatus) -> Finish | None:
-    """Return the end: by its condition, or by `terminalState` when that came without one."""
+    """Return the end of the JobSet from its conditions, or from `terminalState` without one."""
     ended = _OUTCOMES.get(status.terminal_state or "")
     return finish_by(conditions, _OUTCOMES) or (Finish(ended) if ended else None)
 
 
 def _counted_restarts(status: WireJobSetStatus, policies: Policies) -> int:
-    """Return the restarts that JobSet holds against `maxRestarts` (failure_policy.go, v0.12).
+    """Return the restarts that count towards `maxRestarts` (failure_policy.go, v0.12).
 
-    Restarts of single Jobs count too. A restart in place is counted by the attempt that the pods
-    have reached, less the restarts that were not to be counted (in_place_restart.go). A count of 0
-    is omitted: then all count, unless a rule lets restarts go uncounted (both since v0.6).
+    Restarts of single Jobs also count. Restarts in place count as the attempt that the pods have reached, minus the
+    uncounted restarts (in_place_restart.go). The API omits a count of 0. Then all restarts count, unless a rule exempts
+    some (both since v0.6).
     """
     uncounting = any(rule.action.endswith(_UNCOUNTED_SUFFIX) for rule in policies.failure_rules)
     of_all = status.restarts_count_towards_max

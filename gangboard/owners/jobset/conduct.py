@@ -1,7 +1,8 @@
-"""Actions of the JobSet controller on a Job that is stopped alone: restart, fail, complete, resume.
+"""Reactions of the JobSet controller to a single stopped Job: restart, failure, completion, resume.
 
-Read from its own policies (jobset-kueue.md §2 and the controllers of JobSet v0.12): it counts a Job as
-suspended by `spec.suspend`, restarts by making all Jobs anew, and deletes unfinished Jobs when it ends.
+They follow from the policies of the JobSet (jobset-kueue.md §2 and the controllers of JobSet v0.12). The controller
+treats a Job with `spec.suspend` as suspended. It restarts by re-creating all Jobs, and deletes unfinished Jobs when the
+JobSet ends.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _IN_PLACE = "InPlaceRestart"
 
 
 def _policies(gang: Gang) -> Policies | None:
-    """Return the policies of the JobSet of a gang, which may stand below another owner."""
+    """Return the policies of the JobSet of a gang. Another owner may own the JobSet."""
     for owner in (gang.owner, *gang.middle):
         if (policies := decode_policies(owner)) is not None:
             return policies
@@ -31,12 +32,15 @@ def _policies(gang: Gang) -> Policies | None:
 
 
 class JobSetConduct(JobConduct):
-    """Restarts, failures and completion of a JobSet, by its policies."""
+    """Reactions of a JobSet to a stopped Job, by its policies."""
 
     manager = "jobset"
 
     def undone_when(self, gang: Gang) -> str:
-        """Return when it undoes a bare suspend of a Job: after 72 to 95 ms, or as its pods are gone (observed)."""
+        """Return when the controller undoes a bare suspend of a Job.
+
+        Observed: after 72 to 95 ms. With a startup order it is once the pods are gone.
+        """
         policies = _policies(gang)
         return "once its pods are gone" if policies and policies.in_order else "within a second"
 
@@ -48,9 +52,9 @@ class JobSetConduct(JobConduct):
     def reactions(
         self, gang: Gang, job: Owner, lever: Lever, chosen: frozenset[str]
     ) -> tuple[str, ...]:
-        """Return the consequences of a failure of another Job. A suspended Job does not fail.
+        """Return the consequences if another Job fails.
 
-        Jobs that are stopped with it do not fail either.
+        A stopped Job cannot fail, nor can the Jobs that are stopped together with it.
         """
         policies = _policies(gang)
         if policies is None or not gang.unfinished_beside(job, chosen):
@@ -60,7 +64,7 @@ class JobSetConduct(JobConduct):
     def warnings(
         self, gang: Gang, job: Owner, lever: Lever, chosen: frozenset[str]
     ) -> tuple[str, ...]:
-        """Return what stops working without this Job: the coordinator's address, a restart in place."""
+        """Return warnings about the coordinator's address and about restarts in place."""
         texts = (
             _coordinator_warning(gang, job, lever.state),
             _in_place_warning(gang, job, lever.state, chosen),
@@ -109,7 +113,7 @@ def _ttl_deletion_text(policies: Policies, name: str) -> str:
 
 
 def _deletion_text(jobs: Jobs) -> str:
-    """Say that they are deleted: half a sentence."""
+    """Return the clause that the Jobs are deleted."""
     if len(jobs) == 1:
         return f"{label(next(iter(jobs)).meta.ref)} is deleted"
     return f"these {count(len(jobs), 'Job')} are deleted"
@@ -147,7 +151,10 @@ def _matches_all_failures(rule: FailureRule) -> bool:
 
 
 def _applies_to_other_jobs(gang: Gang, stopped: Mapping[str, int], rule: FailureRule) -> bool:
-    """Whether a rule can be met by another Job, by role → Jobs that are stopped and do not fail."""
+    """Return whether another Job can meet a failure rule.
+
+    `stopped` maps roles to their stopped Jobs, which cannot fail.
+    """
     if not rule.roles:
         return True
     return any(gang.open_roles.get(role, 0) > stopped.get(role, 0) for role in rule.roles)
@@ -197,7 +204,7 @@ def _coordinator_warning(gang: Gang, job: Owner, state: str) -> str:
 
 
 def _in_place_warning(gang: Gang, job: Owner, state: str, chosen: frozenset[str]) -> str:
-    """Restarted pods wait for all pods of the JobSet (in_place_restart.go, JobSet v0.12)."""
+    """Return the warning that pods wait for all others after a restart in place (in_place_restart.go, v0.12)."""
     policies = _policies(gang)
     if policies is None or policies.restart_strategy != _IN_PLACE:
         return ""

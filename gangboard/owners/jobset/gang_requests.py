@@ -1,11 +1,14 @@
-"""How a JobSet asks for gangs: `spec.scheduling`, and `spec.gangPolicy` of the draft before it.
+"""Gang requests of a JobSet: `spec.scheduling`, and its earlier draft `spec.gangPolicy`.
 
-No release up to v0.12 has either. `spec.scheduling` is that of the merged KEP (keps/969-WAS-integration,
-jobset#1253; its code is jobset#1250): a policy at the top is one group of all pods, or one for each
-ReplicatedJob where these start one after the other; an entry of `replicatedJobs` is a group of the
-ReplicatedJobs that it names, or with `job` one for each of their Jobs. What names no policy is a gang, and
-a gang without `minCount` wants all pods that it is about. `spec.gangPolicy` (jobset#1111, closed) has three
-modes by name, and the Workload that the third makes is the user's own.
+No release up to v0.12 has either field.
+
+`spec.scheduling` comes from the merged KEP (keps/969-WAS-integration, jobset#1253; code in jobset#1250):
+
+- A policy at the top stands for one group of all pods. With a startup order it is one group per ReplicatedJob.
+- An entry of `replicatedJobs` stands for a group of the ReplicatedJobs that it names. With `job` it is one group per Job.
+- Without a policy, the group is a gang. A gang without `minCount` needs all its pods.
+
+`spec.gangPolicy` (jobset#1111, closed) has three named modes. In the third, the user provides the Workload.
 """
 
 from __future__ import annotations
@@ -46,7 +49,7 @@ class WireJobSetScheduling(WireScheduling):
 
 
 class WireGangPolicy(Wire):
-    """`spec.gangPolicy`; of a template only that it is there is read."""
+    """`spec.gangPolicy`. gangboard only reads whether it has a template."""
 
     gang_policy_option: str | None = None
     workload: msgspec.Raw = NULL
@@ -54,14 +57,14 @@ class WireGangPolicy(Wire):
 
     @property
     def has_template(self) -> bool:
-        """Whether it brings a Workload along, by the name of either draft."""
+        """Whether it contains a Workload template, under the field name of either draft."""
         return any(
             bytes(template) != bytes(NULL) for template in (self.workload, self.workload_template)
         )
 
 
 JobSetGangRequests = tuple[GangRequest | None, tuple[Role, ...]]
-"""The request of the JobSet, and its roles with a request each."""
+"""The gang request of the JobSet, and its roles with their gang requests."""
 
 
 def read_gang_requests(
@@ -69,7 +72,7 @@ def read_gang_requests(
     scheduling: WireJobSetScheduling | None,
     policy: WireGangPolicy | None,
 ) -> JobSetGangRequests:
-    """Return the gang requests of a JobSet of these roles, by either field."""
+    """Return the gang requests of a JobSet with these roles, from either field."""
     if scheduling is not None and scheduling.replicated_jobs:
         return _requests_of_entries(roles, scheduling.replicated_jobs)
     if scheduling is not None:
@@ -101,7 +104,7 @@ def _requests_per_role(roles: Iterable[Role], field: str) -> JobSetGangRequests:
 
 
 def _requests_of_option(roles: tuple[Role, ...], policy: WireGangPolicy) -> JobSetGangRequests:
-    """Return what `gangPolicy` asks for; a template without an option is taken for that option."""
+    """Return the gang requests of `gangPolicy`. A template without an option means the template option."""
     option = read_text(policy.gang_policy_option or "")
     if not option and policy.has_template:
         option = _TEMPLATE
@@ -124,7 +127,7 @@ def _requests_of_option(roles: tuple[Role, ...], policy: WireGangPolicy) -> JobS
 def _requests_of_entries(
     roles: tuple[Role, ...], entries: Sequence[WireGangItem]
 ) -> JobSetGangRequests:
-    """Return the requests of the entries. A role that is in no entry has none."""
+    """Return the gang requests of the entries. A role outside all entries has none."""
     requests: dict[str, GangRequest] = {}
     forms: set[GangForm] = set()
     texts: list[str] = []
@@ -153,7 +156,7 @@ def _requests_of_entries(
 def _request_of_entry(
     entry: WireGangItem, roles: Sequence[Role]
 ) -> tuple[GangRequest, GangForm, str]:
-    """Return the request of one entry for these roles, its form, and its words."""
+    """Return the gang request of one entry for these roles, its form, and its text."""
     wire = entry if entry.job is None else entry.job
     size = _size(roles) if entry.job is None else sum(role.pods for role in roles)
     request = read_gang_request(wire, quorum=size, default="gang") or GangRequest("gang", size)
@@ -172,7 +175,7 @@ def _derived_request(roles: Iterable[Role]) -> GangRequest:
 
 
 def _size(roles: Iterable[Role]) -> int:
-    """Return the pods of all Jobs of these roles: the default of `minCount`."""
+    """Return the number of pods of these roles, which is the default of `minCount`."""
     return sum(role.replicas * role.pods for role in roles)
 
 

@@ -1,13 +1,11 @@
-"""MPIJobs (kubeflow.org): a launcher starts processes on the workers.
+"""MPIJobs (kubeflow.org), in which a launcher starts processes on workers.
 
-Versions v2beta1 (MPI operator) and v1 (training operator) are one resource, and a cluster serves either. In
-v2beta1 the launcher is a Job and the workers are pods of the MPIJob (seen with mpi-operator 0.8.0,
-real-owners-2.md §1); in v1 all are pods of it.
+A cluster serves either v2beta1 (MPI operator) or v1 (training operator) of this resource. In v2beta1 the launcher is a
+Job, and the workers are pods of the MPIJob (observed with mpi-operator 0.8.0, real-owners-2.md §1). In v1 all are pods.
 
-A launcher that waits for workers is a symptom. mpirun ends with an error if it cannot reach a worker, and is started
-again; so a launcher that fails while workers are missing tells only of these. The operator counts a failed worker,
-and makes it anew only after its pod was deleted (getOrCreateWorker of mpi-operator 0.8.0; made anew 40 ms after that,
-seen).
+A launcher that waits for workers is a symptom. mpirun fails if it cannot reach a worker, and is restarted. So a launcher
+that fails while workers are missing only points at them. The operator replaces a failed worker only after its pod was
+deleted (getOrCreateWorker of mpi-operator 0.8.0; 40 ms after the deletion, observed).
 """
 
 from __future__ import annotations
@@ -41,13 +39,13 @@ from gangboard.plugins.rule import UnitRule
 from gangboard.policy.phrases import pods_deleted, pods_made
 
 _JOB_LAUNCHER_VERSION, _POD_LAUNCHER_VERSION = "v2beta1", "v1"
-"""The version whose launcher is a Job, as in any later one, and that whose launcher is a pod."""
+"""The version with a Job as launcher, as any later one, and the version with a pod as launcher."""
 _WAIT_FOR_WORKERS = "WaitForWorkersReady"
 _SLOTS = "slots"  # in `detail`
 MAX_PODS_IN_COMMAND = 50
-"""Pods that one command names."""
+"""Most pods in one command."""
 EVICTED = "MPIJobEvicted"
-"""Reason of the condition by which the MPI operator tells of workers that were evicted."""
+"""Reason of the condition with which the MPI operator reports evicted workers."""
 
 
 def _role(owner: Owner, role: Role, status: WireTrainingStatus, *, waits: bool) -> Role:
@@ -61,17 +59,17 @@ def _role(owner: Owner, role: Role, status: WireTrainingStatus, *, waits: bool) 
 
 
 def _finish(finish: Finish | None, status: WireTrainingStatus) -> Finish | None:
-    """Return the end. An eviction of workers is no end: launcher and other workers run on."""
+    """Return the end of the job. An eviction of workers is no end, because the launcher and other workers run on."""
     if finish is None:
         return None
     if finish.reason == EVICTED and status.completion_time is None:
         return None
-    # The reason of the last failed pod is put behind a slash, mostly an empty one.
+    # The operator appends a slash and the reason of the last failed pod, which is often empty.
     return replace(finish, reason=finish.reason.rstrip("/"))
 
 
 def find_not_made(unit: Unit) -> Finding | None:
-    """Return a finding while the Job of the launcher is not made because workers are not ready."""
+    """Return a finding while the launcher Job does not exist because workers are not ready."""
     if not _is_launcher(unit) or not unit.missing_jobs:
         return None
     if not any(role.depends_on for role in unit.roles):
@@ -82,7 +80,7 @@ def find_not_made(unit: Unit) -> Finding | None:
 
 
 def find_waiting(unit: Unit) -> Finding | None:
-    """Return a finding while the launcher has its place, is not up, and workers are not ready."""
+    """Return a finding while the launcher has a node and is not ready because workers are not."""
     if not _is_launcher(unit) or unit.missing_jobs or unit.unplaced or unit.is_full:
         return None
     failures = sum(container.restarts for pod in unit.pods for container in pod.containers)
@@ -120,7 +118,7 @@ def find_failed_workers(unit: Unit) -> Finding | None:
     failed = [
         pod for pod in _workers(unit.pods) if pod.phase == "Failed" and not pod.is_terminating
     ]
-    # The training operator, whose launcher is no Job, acts on such pods by itself.
+    # The training operator, whose launcher is a pod, handles failed pods itself.
     by_job = any(role.child_names for role in unit.owner.roles)
     if not failed or not by_job or unit.owner.suspended:
         return None
@@ -145,7 +143,10 @@ def find_failed_workers(unit: Unit) -> Finding | None:
 
 
 def _deletion_step(failed: list[Pod]) -> AdvisedStep:
-    """Return how these pods are made anew, with the command if it is short and its names are safe in a shell."""
+    """Return the step that deletes these pods so that the operator re-creates them.
+
+    It has a command if there are few pods and their names are safe in a shell.
+    """
     ref = failed[0].meta.ref
     listed = [pod.meta.ref.name for pod in failed]
     copied_command: tuple[str, ...] = ()
@@ -243,15 +244,15 @@ class MPIJob(TrainingJob):
         )
 
     def workers_unless_set(self, version: str) -> int:
-        """Return 0 for the MPI operator: without a number it makes no workers."""
+        """Return 0 for the MPI operator, which creates no workers without a number."""
         return 1 if version == _POD_LAUNCHER_VERSION else 0
 
     def facts(self, owner: Owner) -> Mapping[str, str]:
-        """Return the slots of a worker."""
+        """Return the slots per worker."""
         return {"Slots per worker": owner.detail[_SLOTS]} if _SLOTS in owner.detail else {}
 
     def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
-        """Return the actions of the MPI operator (real-owners-2.md §1.2 and 4)."""
+        """Return the reactions of the MPI operator (real-owners-2.md §1.2 and 4)."""
         if verb is Verb.RESUME:
             return (pods_made(owner.desired),)
         return (

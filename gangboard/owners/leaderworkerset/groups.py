@@ -1,6 +1,6 @@
-"""Reasons of the LeaderWorkerSet condition `WorkloadSchedulingReady`, which is about the groups of its pods.
+"""Reasons of the LeaderWorkerSet condition `WorkloadSchedulingReady`, about the groups of its pods.
 
-Read in KEP-666 (kubernetes-sigs/lws#979) and its code (lws#982). No release has it yet.
+Source: KEP-666 (kubernetes-sigs/lws#979) and its code (lws#982). No release has it yet.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _SENTENCES = {
     "InvalidSchedulingConfiguration": "{name} asks for groups that cannot be made",
     "ParentWorkloadNotReady": "{name} waits for the Workload of its parent",
 }
-"""Reason → the sentence before the controller's own words."""
+"""Reason → beginning of the sentence. The controller's message follows."""
 
 
 def find_not_made(unit: Unit) -> Finding | None:
-    """Return a finding while groups are not made, for any reason without a rule of its own here."""
+    """Return a finding while groups are missing, for any reason without a specific rule."""
     condition = _refusal(unit)
     if condition is None or condition.reason in _SPECIFIC_RULES:
         return None
@@ -35,7 +35,7 @@ def find_not_made(unit: Unit) -> Finding | None:
 
 
 def find_blocked(unit: Unit) -> Finding | None:
-    """Return a finding while a former group is in the way."""
+    """Return a finding while a former group blocks the new one."""
     return _find_by_rule(unit, BLOCKED)
 
 
@@ -57,7 +57,7 @@ def _find_by_rule(unit: Unit, rule: UnitRule) -> Finding | None:
 
 
 def _refusal(unit: Unit) -> Condition | None:
-    """Return the condition while it is False, and members are missing or have no node for want of a group."""
+    """Return the condition if it is False and the unit without a group has missing or unplaced members."""
     condition = find_condition(unit.owner.conditions, _CONDITION)
     if condition is None or not condition.is_false or unit.group is not None:
         return None

@@ -1,6 +1,6 @@
-"""Applications of a RayService: their states by Ray, and the condition by KubeRay.
+"""Findings about the applications of a RayService, from the states of Ray and the condition of KubeRay.
 
-An application may not answer although all pods are ready (rayservice_controller.go).
+An application can fail to answer although all pods are ready (rayservice_controller.go).
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class _WireApplication(Wire):
 
 
 class WireServingCluster(Wire):
-    """A RayCluster that serves, or is prepared for that, and its applications."""
+    """An active or pending RayCluster of a RayService, with its applications."""
 
     ray_cluster_name: str | None = None
     application_statuses: dict[str, _WireApplication] | None = None
 
 
 def first_not_serving(served: WireServingCluster) -> str:
-    """Return name, state and message of the first application that does not run, broken ones first."""
+    """Return name, state and message of the first application that is not running, broken ones first."""
     texts = [
         f"{name} {state}{f': {read_text(application.message)}' if application.message else ''}"
         for name, application in sorted((served.application_statuses or {}).items())
@@ -86,7 +86,10 @@ def find_not_serving(unit: Unit) -> Finding | None:
 
 
 def _describe_step(service: ObjectRef) -> AdvisedStep:
-    """Return the step that Ray's guide begins with: the status has each application's and deployment's message."""
+    """Return the first step of Ray's troubleshooting guide.
+
+    The status has the messages of each application and deployment.
+    """
     copied_command = command(
         "kubectl describe rayservices.ray.io {} -n {}", service.name, service.namespace
     )
@@ -95,7 +98,7 @@ def _describe_step(service: ObjectRef) -> AdvisedStep:
 
 
 def find_invalid(unit: Unit) -> Finding | None:
-    """Return a finding if KubeRay finds its spec invalid and therefore ignores it."""
+    """Return a finding if KubeRay rejects the spec as invalid and no longer reconciles the object."""
     ready = find_condition(unit.owner.conditions, "Ready")
     if ready is None or ready.is_true or ready.reason != _INVALID:
         return None
@@ -103,7 +106,7 @@ def find_invalid(unit: Unit) -> Finding | None:
         INVALID,
         unit,
         f"KubeRay finds {label(unit.owner.meta.ref)} invalid: {sentence(quote(ready.message))}",
-        # What runs of it runs on: it is only not looked after.
+        # Existing pods keep running, but KubeRay no longer reconciles them.
         health=Health.DEGRADED if unit.ready else None,
         evidence=(Evidence(f"Ready: {ready.reason}", ready.message, unit.owner.meta.ref),),
         since=ready.since,
@@ -111,7 +114,7 @@ def find_invalid(unit: Unit) -> Finding | None:
 
 
 def _service_finding(rule: UnitRule, unit: Unit, message: str, **details: Any) -> Finding:
-    """Return a finding that is true of the whole service, whichever of its units it is found at."""
+    """Return a finding about the whole service instead of one unit."""
     return replace(unit_finding(rule, unit, message, named=False, **details), unit="")
 
 

@@ -1,8 +1,8 @@
-"""RayJobs: work that is submitted to a RayCluster of its own, or to one that is there (`clusterSelector`).
+"""RayJobs: work that is submitted to their own RayCluster, or to an existing one (`clusterSelector`).
 
-How it is doing is a word in its status, `jobDeploymentStatus` (rayjob_types.go). Suspended it deletes its RayCluster and
-its Job, and makes others when it is resumed. It refuses that in ways that do harm: what it finds invalid becomes
-`ValidationFailed`, and from then on it looks after nothing of it, though everything runs on (seen on 1.6.2).
+The state is `status.jobDeploymentStatus` (rayjob_types.go). A suspended RayJob deletes its RayCluster and its Job, and
+creates new ones when it is resumed. A suspension that KubeRay finds invalid does harm: the RayJob becomes
+`ValidationFailed`, and KubeRay no longer reconciles it, although everything keeps running (observed on 1.6.2).
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _STATUS, _CLUSTER, _SHARED, _KEPT = "status", "cluster", "clusterSelector", "kep
 _RAY, _MODE = "ray", "mode"
 
 _FIELDS_FROM_CLUSTER = ("desired", "roles", "pod_requests", "grace_seconds")
-"""Fields of its RayCluster: an autoscaler changes these, and not the spec of the RayJob."""
+"""Fields that come from the RayCluster, because an autoscaler changes that and not the spec of the RayJob."""
 
 _SUBMITTER_MODE = "K8sJobMode"
-"""The only mode in which KubeRay makes a Job that submits the work, and the default."""
+"""The default submission mode, and the only one with a Job that submits the work."""
 _FAILED_STATES = "Failed", "ValidationFailed"
 _IGNORES_SUSPEND = "Waiting"
-"""It waits for a user to submit work: KubeRay reads `suspend` only before and after (rayjob_controller.go)."""
+"""State of a RayJob that waits for a user to submit work. KubeRay ignores `suspend` in it (rayjob_controller.go)."""
 
 
 class _WireRayJobSpec(WireManagedSpec):
@@ -99,7 +99,7 @@ class RayJob(RayKind):
     }
 
     def build(self, wire: WireRayJob, version: str) -> Owner:
-        """Return the RayJob with the parts of the RayCluster that it asks for."""
+        """Return the RayJob with the roles of the RayCluster in its spec."""
         spec, status = wire.spec or _WireRayJobSpec(), wire.status or _WireRayJobStatus()
         finish = _finish(status)
         failed = max(0, status.failed or 0)
@@ -110,7 +110,7 @@ class RayJob(RayKind):
             spec,
             spec.ray_cluster_spec,
             finish=finish,
-            # Each try that failed but the last one was followed by another RayCluster.
+            # KubeRay created a new RayCluster after each failed try but the last.
             restarts=failed - 1 if failed and finish is not None else failed,
             max_restarts=spec.backoff_limit,
             restarting=status.job_deployment_status == "Retrying",
@@ -123,27 +123,27 @@ class RayJob(RayKind):
     def complete(
         self, owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
-        """Return it with the size of its RayCluster."""
+        """Return the RayJob with the size of its RayCluster."""
         cluster = next((child for child in children if is_cluster(child)), None)
         return taken_from(owner, cluster, _FIELDS_FROM_CLUSTER) if cluster is not None else owner
 
     def is_current(self, owner: Owner, child: Owner) -> bool:
-        """Return whether a RayCluster is that of its present try."""
+        """Return whether a RayCluster belongs to the current try."""
         name = owner.detail.get(_CLUSTER, "")
         return not is_cluster(child) or not name or child.meta.ref.name == name
 
     def makers(self, owner: Owner) -> Iterator[tuple[str, str, str]]:
-        """Yield its RayCluster, unless it uses a foreign one."""
+        """Yield the RayCluster of the RayJob, unless it is a foreign one."""
         name = owner.detail.get(_CLUSTER, "")
         if name and _SHARED not in owner.detail:
             yield (*CLUSTER_KIND, name)
 
     def has_acted(self, status: Mapping[str, Any]) -> bool:
-        """Return whether `jobDeploymentStatus` says that it is suspended."""
+        """Return whether `jobDeploymentStatus` is `Suspended`."""
         return bool(status.get("jobDeploymentStatus") == "Suspended")
 
     def refuses(self, owner: Owner, verb: Verb) -> str:
-        """Return why KubeRay would not suspend it (ValidateRayJobSpec in validation.go)."""
+        """Return why KubeRay would refuse a suspension (ValidateRayJobSpec in validation.go)."""
         if verb is not Verb.SUSPEND:
             return ""
         name, shared = label(owner.meta.ref), owner.detail.get(_SHARED)
@@ -165,7 +165,7 @@ class RayJob(RayKind):
         return ""
 
     def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
-        """Return what KubeRay does with its RayCluster and its Job."""
+        """Return the reactions of KubeRay."""
         if verb is Verb.RESUME:
             return (
                 f"KubeRay makes another RayCluster. {pods_made(owner.desired)}",
@@ -186,7 +186,7 @@ class RayJob(RayKind):
         )
 
     def facts(self, owner: Owner) -> dict[str, str]:
-        """Return its state, that of its work, and its RayCluster."""
+        """Return the state of the RayJob and of its work, and its RayCluster."""
         rows = {}
         if _STATUS in owner.detail:
             rows["Deployment"] = owner.detail[_STATUS]
@@ -201,14 +201,14 @@ class RayJob(RayKind):
 
 
 def _pods_without_cluster(spec: _WireRayJobSpec) -> int:
-    """Return the pods of a RayJob on a foreign RayCluster: that of the Job that submits."""
+    """Return the number of pods of a RayJob on a foreign RayCluster, which is 1 if a Job submits the work."""
     return int(
         bool(spec.cluster_selector) and (spec.submission_mode or _SUBMITTER_MODE) == _SUBMITTER_MODE
     )
 
 
 def _reported(status: _WireRayJobStatus) -> Reported | None:
-    """Return the ready workers, once its work runs on them."""
+    """Return the ready workers. None: the work does not run yet."""
     if status.job_deployment_status != "Running" or status.ray_cluster_status is None:
         return None
     return status.ray_cluster_status.reported

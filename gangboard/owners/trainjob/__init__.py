@@ -1,8 +1,8 @@
-"""TrainJobs (trainer.kubeflow.org/v1alpha1, Trainer v2): a JobSet of the same name, made from a runtime.
+"""TrainJobs (trainer.kubeflow.org/v1alpha1, Trainer v2), each with a JobSet of the same name from a runtime.
 
-The Trainer copies `spec.suspend` down and applies its JobSet anew when somebody else changes it
-(real-owners.md §1.4), so a TrainJob is suspended by its own field. Its status counts Jobs, not pods,
-and has no condition while it waits: what it has of pods, roles and restarts is read from its JobSet.
+The Trainer copies `spec.suspend` to the JobSet and reverts changes by others (real-owners.md §1.4), so a TrainJob is
+suspended by its own field. Its status counts Jobs instead of pods and has no condition while it waits. So pods, roles
+and restarts come from the JobSet.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ _FIELDS_FROM_JOBSET = (
     "priority_class",
     "grace_seconds",
 )
-"""Fields that a TrainJob has from the JobSet that the Trainer makes for it."""
+"""Fields that come from the JobSet of a TrainJob."""
 
 
 class TrainJob(OwnerKind):
@@ -123,7 +123,7 @@ class TrainJob(OwnerKind):
     }
 
     def build(self, wire: WireTrainJob, version: str) -> Owner:
-        """Return the TrainJob with the size that its own spec asks for."""
+        """Return the TrainJob with the size in its own spec."""
         spec, status = wire.spec or _WireTrainJobSpec(), wire.status or _WireTrainJobStatus()
         conditions = read_conditions(status.conditions)
         nodes = spec.trainer.num_nodes if spec.trainer is not None else None
@@ -147,7 +147,7 @@ class TrainJob(OwnerKind):
     def complete(
         self, owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
-        """Return the TrainJob with the parts of its JobSet and the facts of its runtime."""
+        """Return the TrainJob with the roles of its JobSet and the fields of its runtime."""
         for child in children:
             if (child.meta.ref.group, child.meta.ref.kind) == _JOBSET_KIND:
                 owner = taken_from(owner, child, _FIELDS_FROM_JOBSET)
@@ -155,7 +155,7 @@ class TrainJob(OwnerKind):
         return with_runtime(owner, blueprints[0]) if blueprints else owner
 
     def makers(self, owner: Owner) -> Iterator[tuple[str, str, str]]:
-        """Yield its JobSet, which has its name (real-owners.md §1.2)."""
+        """Yield its JobSet, which has the same name (real-owners.md §1.2)."""
         yield (*_JOBSET_KIND, owner.meta.ref.name)
 
     def facts(self, owner: Owner) -> dict[str, str]:
@@ -169,7 +169,10 @@ class TrainJob(OwnerKind):
 
 
 def _reported(job_counts: Sequence[_WireJobsStatus]) -> Reported | None:
-    """Return how many Jobs are ready or have succeeded. The status has no number of all: a part has one Job at least."""
+    """Return how many Jobs are ready or have succeeded.
+
+    The status has no total. Each ReplicatedJob has at least one Job.
+    """
     up = total = 0
     for counts in job_counts:
         succeeded = counts.succeeded or 0
@@ -181,7 +184,7 @@ def _reported(job_counts: Sequence[_WireJobsStatus]) -> Reported | None:
 
 
 def _progress(status: _WireTrainerStatus | None) -> str:
-    """Return the progress that the training reports (gate TrainJobStatus), with its time."""
+    """Return the progress that the trainer reports (gate TrainJobStatus), with its time."""
     if status is None or status.progress_percentage is None:
         return ""
     text = f"{status.progress_percentage} %"
@@ -192,7 +195,7 @@ def _progress(status: _WireTrainerStatus | None) -> str:
 
 
 def _duration(seconds: int) -> str:
-    """Return seconds in the largest unit of which there are at least two."""
+    """Return a duration in the largest unit that it contains at least twice."""
     for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * length:
             return f"{seconds // length} {unit}"

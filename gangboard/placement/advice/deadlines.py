@@ -218,7 +218,7 @@ def _gang_text(gang: RunningGang, terminations: Sequence[GangTermination]) -> st
 
 
 def _terminates_whole(gang: RunningGang, terminations: Sequence[GangTermination]) -> bool:
-    """Whether all pods of the gang terminate or are being deleted."""
+    """Return whether all pods of the gang terminate or are being deleted."""
     deleted = sum(item.pods for item in gang.terminations if item.deleted)
     return _count_pods(gang, terminations) + deleted >= sum(
         load.pods for load in gang.loads.values()

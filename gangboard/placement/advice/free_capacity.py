@@ -65,7 +65,7 @@ def find_least_to_free(what_if: WhatIf) -> FreedAmounts:
 
 
 def _may_change_spread(what_if: WhatIf, freed: FreedAmounts) -> bool:
-    """Whether pods that count for topology spread could be those that leave."""
+    """Return whether pods that count for topology spread could be those that leave."""
     spread = what_if.shape.spread
     if spread is None:
         return False

@@ -95,7 +95,7 @@ class _RecreatedOwner:
         return self.what_if.snapshot.changed(self.changed) if now else nodes_for(self.what_if.unit)
 
     def _fits(self, jobs: int, pods: int, when: When) -> bool:
-        """Whether all of the owner fits with so many Jobs of so many pods in the role."""
+        """Return whether all of the owner fits with so many Jobs of so many pods in the role."""
         kept_pods = [pod for _, own in sorted(self.jobs.items())[:jobs] for pod in own[:pods]]
         unit = replace(
             self.what_if.unit,
@@ -149,7 +149,7 @@ def _find_waiting_job(unit: Unit) -> Owner | None:
 
 
 def _is_plain(unit: Unit, role: Role) -> bool:
-    """Whether only the owner's controller and user decide its size and the quorums of its Jobs."""
+    """Return whether only the owner's controller and user decide its size and the quorums of its Jobs."""
     gang, owner = unit.gang, unit.owner
     makers = {job.meta.ref.uid for job in gang.jobs}
     groups_are_plain = all(

@@ -184,7 +184,7 @@ def _resized_object(what_if: WhatIf, job: Owner) -> ChangedObject | None:
 
 
 def _keeps_its_pods(what_if: WhatIf, job: Owner, size: int) -> bool:
-    """Whether no pod with a node or that is done goes: with the completions go the last indexes."""
+    """Return whether no pod with a node or that is done goes: with the completions go the last indexes."""
     if "completions" not in size_fields(job):
         return True
     indexes = {str(index) for index in range(size)}

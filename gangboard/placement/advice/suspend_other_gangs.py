@@ -91,7 +91,7 @@ def _held_text(what_if: WhatIf, chosen: Sequence[_Candidate]) -> str:
 
 
 def _places_add_up(what_if: WhatIf) -> bool:
-    """Whether the places on each node can simply be added: one shape that shares nodes freely."""
+    """Return whether the places on each node can simply be added: one shape that shares nodes freely."""
     shape = what_if.shape
     bound = (
         shape.host_ports

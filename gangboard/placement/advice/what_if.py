@@ -69,7 +69,7 @@ class WhatIf:
 
     @property
     def own_uid(self) -> str:
-        """Return the uid of the gang's owner."""
+        """The uid of the gang's owner."""
         return self.unit.owner.meta.ref.uid
 
     @property
@@ -79,26 +79,26 @@ class WhatIf:
 
     @property
     def shape(self) -> Shape:
-        """Return the shape with the most members."""
+        """The shape with the most members."""
         return max(self.pod_sets, key=lambda pod_set: pod_set.count).shape
 
     @property
     def deciding(self) -> str:
-        """Return the resource that is the trouble; where none alone is, a device, else any."""
+        """The resource that is the trouble; where none alone is, a device, else any."""
         if self.assessment.deciding:
             return self.assessment.deciding
         return min(self.requests, key=lambda name: ("/" not in name, name))
 
     @property
     def requests(self) -> Mapping[str, int]:
-        """Return the requests of the shape with the most members, in scheduler units."""
+        """The requests of the shape with the most members, in scheduler units."""
         if self._requests is None:
             self._requests = requested_amounts(self.shape)
         return self._requests
 
     @property
     def feasible(self) -> FeasibleNodes:
-        """Return the nodes for the shape with the most members."""
+        """The nodes for the shape with the most members."""
         if self._feasible is None:
             self._feasible = feasible_nodes_of(self.snapshot, self.shape)
         return self._feasible
@@ -116,7 +116,7 @@ class WhatIf:
 
     @property
     def candidate_nodes(self) -> BoolColumn:
-        """Return the nodes that could host a member."""
+        """The nodes that could host a member."""
         keys = self.request.topology_keys
         masks = [
             feasible_nodes_of(self.snapshot, pod_set.shape).eligible(keys)
@@ -157,7 +157,7 @@ class WhatIf:
 
     @property
     def moment(self) -> When:
-        """Return the moment a size is lowered for: now, or drained if it is too large even for drained nodes.
+        """The moment a size is lowered for: now, or drained if it is too large even for drained nodes.
 
         Members with a node stay there in both cases.
         """
@@ -175,7 +175,7 @@ class WhatIf:
         request: PlacementRequest | None = None,
         target: int | None = None,
     ) -> bool:
-        """Whether it is proven that the members fit after the change.
+        """Return whether it is proven that the members fit after the change.
 
         `changed` are nodes by name, `target` another number than the request needs.
         """
@@ -209,11 +209,11 @@ class WhatIf:
         )
 
     def fits_empty(self, target: int) -> bool:
-        """Whether it is proven that so many fit without the pods that can leave."""
+        """Return whether it is proven that so many fit without the pods that can leave."""
         return self._empty(target) is FitAnswer.YES
 
     def frees_empty(self, target: int) -> bool:
-        """Whether they fit then and the scheduler comes upon a placement by itself."""
+        """Return whether they fit then and the scheduler comes upon a placement by itself."""
         if self.is_one_shape or not self.fits_empty(target):
             return self.fits_empty(target)
         if self._must_see_all(self.request):
@@ -235,7 +235,7 @@ class WhatIf:
         request: PlacementRequest | None = None,
         target: int | None = None,
     ) -> bool:
-        """Whether they fit after the change and the scheduler comes upon a placement by itself."""
+        """Return whether they fit after the change and the scheduler comes upon a placement by itself."""
         if self.is_one_shape:
             # Wherever each goes, the places of the others are the same number.
             return self.fits(changed, request, target)
@@ -262,7 +262,7 @@ class WhatIf:
         return self._best_snapshot
 
     def _must_see_all(self, request: PlacementRequest) -> bool:
-        """Whether what fits on some nodes alone may not fit on them beside all the others."""
+        """Return whether what fits on some nodes alone may not fit on them beside all the others."""
         return bool(request.topology_keys) or any(
             is_about_values(pod_set.shape) for pod_set in self.pod_sets
         )

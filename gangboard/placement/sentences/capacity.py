@@ -276,7 +276,7 @@ def _fragmented_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeF
 
 
 def _decides_alone(unit: Unit, shape_fit: ShapeFit, resource: str, most: int) -> bool:
-    """Whether the free amount of one resource decides how many pods fit, so that no node lacks another."""
+    """Return whether the free amount of one resource decides how many pods fit, so that no node lacks another."""
     pods_by_node = (
         _free_amounts(unit, shape_fit, resource, When.CURRENT)
         // requested_amounts(shape_fit.shape)[resource]

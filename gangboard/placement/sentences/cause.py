@@ -126,19 +126,19 @@ def placement_reason(unit: Unit, code: str = "") -> PlacementReason | None:
 
 
 def explains_error(unit: Unit) -> bool:
-    """Whether it is known why an attempt ended in an error, and there is a rule that says it."""
+    """Return whether it is known why an attempt ended in an error, and there is a rule that says it."""
     if placement_reason(unit, "no-nodes") is not None:
         return True
     return unusable_claims_reason(unit) is not None and placement_reason(unit) is not None
 
 
 def _is_refused(unit: Unit) -> bool:
-    """Whether the scheduler says of members that there is no place for them."""
+    """Return whether the scheduler says of members that there is no place for them."""
     return bool(unit.refused) or group_refusal(unit) is not None or _fails_without_nodes(unit)
 
 
 def _fails_without_nodes(unit: Unit) -> bool:
-    """Whether the attempt ended in an error because there is no node.
+    """Return whether the attempt ended in an error because there is no node.
 
     The scheduler of 1.37.0 says `error in "DynamicResources" PodGroupPostFilter plugins: not found` of
     a gang. It reports the real cause for a single pod (observed).
@@ -190,7 +190,7 @@ def _reason_before_nodes(unit: Unit) -> PlacementReason | None:
 
 
 def _is_blocked(assessment: Assessment) -> bool:
-    """Whether the members would not fit on nodes without the pods that can leave."""
+    """Return whether the members would not fit on nodes without the pods that can leave."""
     return assessment.empty.answer is FitAnswer.NO
 
 
@@ -224,7 +224,7 @@ def _reason_despite_fit(
 
 
 def _is_explained_by_arithmetic(unit: Unit) -> bool:
-    """Whether the scheduler names only reasons that the arithmetic covers as well.
+    """Return whether the scheduler names only reasons that the arithmetic covers as well.
 
     Otherwise another filter is the cause (one that only the scheduler knows, a plugin, an extender), and not
     the order in which it takes the pods.
@@ -247,7 +247,7 @@ def _retry_reason(assessment: Assessment, code: str) -> PlacementReason:
 
 
 def fits_without_unsupported(unit: Unit, assessment: Assessment) -> bool:
-    """Whether the members would fit now without what arithmetic leaves out (volumes, claims, …)."""
+    """Return whether the members would fit now without what arithmetic leaves out (volumes, claims, …)."""
     shapes = [pod_set.shape for pod_set in assessment.request.pod_sets]
     if not any(shape.unsupported or shape.undecidable for shape in shapes):
         return False

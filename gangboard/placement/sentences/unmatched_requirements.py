@@ -100,7 +100,7 @@ def _too_small_text(snapshot: NodeSnapshot, shape_fit: ShapeFit, pod_count: PodC
 
 
 def _has_other_gpus(snapshot: NodeSnapshot, resource: str) -> bool:
-    """Whether nodes have GPUs under another resource name, which makes `GPUs` ambiguous."""
+    """Return whether nodes have GPUs under another resource name, which makes `GPUs` ambiguous."""
     if not is_gpu(resource):
         return False
     return any(
