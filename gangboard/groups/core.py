@@ -179,8 +179,8 @@ def _disruption_mode(mode: str | WireUnion | None) -> str:
 def _placed(conditions: tuple[Condition, ...]) -> Condition | None:
     """Return the condition that says whether the scheduler placed the group, with its own type.
 
-    The API documents the reasons of `_NEVER_PLACED` (a cycle, too deep, several Workloads) together with
-    the status True. Such a group is not placed, whatever the status; `conditions` keeps it.
+    A condition with a reason of `_NEVER_PLACED` (a cycle, too deep, several Workloads) can have the status True by the
+    documentation of the API. The group is not placed in that case. `conditions` keeps the original status.
     """
     candidates = (find_condition(conditions, type_) for type_ in _PLACED)
     placed = next((condition for condition in candidates if condition is not None), None)

@@ -2,8 +2,8 @@
 
 Pods name their group by a label, and only a scheduler with the plugin reads it. The admin chooses the name of that
 scheduler. The object has no conditions, so only the pods say why they wait. A controller of the plugin writes `status` and
-counts labelled pods of all namespaces (podgroup_controller.go of v0.35.4-devel). gangboard therefore counts pods itself
-and only keeps `phase`.
+counts labelled pods of all namespaces (podgroup_controller.go of v0.35.4-devel). So the decoder only keeps `phase`, and
+diagnosis counts the pods.
 
 The condition of a pod has a text of the default scheduler, or a text of the plugin if another member did not fit
 (observed).
@@ -40,7 +40,7 @@ class _WireStatus(Wire):
 
 
 class WirePodGroup(Wire):
-    """A PodGroup as narrow as it is kept."""
+    """The fields of a PodGroup that gangboard reads."""
 
     metadata: WireMeta
     spec: _WireSpec | None = None

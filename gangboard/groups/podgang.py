@@ -2,8 +2,8 @@
 
 Grove creates a PodGang for each replica of a PodCliqueSet, and for each replica of a scaling group beyond its
 `minAvailable`. Pods name it by a label. A scheduler backend creates groups for it, such as core PodGroups, which it owns.
-Pods are counted in these groups. So pages show PodGangs, but a PodGang is no unit. gangboard does not read
-`status.phase`, because it is always Pending (podgang/syncflow.go of v0.1.0-alpha.12-rc1).
+Pods are counted in these groups. So pages show PodGangs, but a PodGang is no unit. Its `status.phase` is not read,
+because it is always Pending (podgang/syncflow.go of v0.1.0-alpha.12-rc1).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _WirePodGangStatus(Wire):
 
 
 class WirePodGang(Wire):
-    """A PodGang as narrow as it is kept."""
+    """The fields of a PodGang that gangboard reads."""
 
     metadata: WireMeta
     spec: _WirePodGangSpec | None = None
@@ -93,7 +93,7 @@ class PodGangs(GroupingAPI):
     group = _GROUP
     resources = (group_resource(_GROUP, "podgangs", "PodGang", ("v1alpha1",), WirePodGang, _build),)
     groups_of = (("grove.io", "PodCliqueSet"),)
-    # Only this event reports that a backend cannot translate a PodGang for its scheduler.
+    # This event is the only report that a backend cannot translate a PodGang for its scheduler.
     event_reasons = frozenset({"KAIBackendMappingFailed"})
     notes = GroupingNotes(
         members="it lists its pods; these name it by a label",

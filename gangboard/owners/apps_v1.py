@@ -41,7 +41,7 @@ class _WireSpec(Wire):
 
 
 class WireReplicas(Wire):
-    """A StatefulSet or Deployment as narrow as it is kept."""
+    """The fields of a StatefulSet or Deployment that gangboard reads."""
 
     metadata: WireOwnerMeta
     spec: _WireSpec | None = None

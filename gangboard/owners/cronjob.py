@@ -26,7 +26,7 @@ class _WireCronJobSpec(Wire):
 
 
 class WireCronJob(Wire):
-    """A CronJob as narrow as it is kept."""
+    """The fields of a CronJob that gangboard reads."""
 
     metadata: WireActedMeta
     spec: _WireCronJobSpec | None = None

@@ -52,7 +52,7 @@ class _WireDisaggregatedSetStatus(Wire):
 
 
 class WireDisaggregatedSet(Wire):
-    """A DisaggregatedSet as narrow as it is kept."""
+    """The fields of a DisaggregatedSet that gangboard reads."""
 
     metadata: WireOwnerMeta
     spec: _WireDisaggregatedSetSpec | None = None

@@ -62,7 +62,7 @@ class _WireJobStatus(Wire):
 
 
 class WireJob(Wire):
-    """A Job as narrow as it is kept."""
+    """The fields of a Job that gangboard reads."""
 
     metadata: _WireJobMeta
     spec: WireJobSpec | None = None
@@ -154,7 +154,7 @@ class Job(OwnerKind):
 def _desired(spec: WireJobSpec, status: _WireJobStatus) -> int:
     """Return the number of pods that must exist or have succeeded (manageJob of the Job controller).
 
-    With `completions` it is the succeeded pods and at most `parallelism` of the rest. A gang (completions = parallelism)
+    With `completions` these are the succeeded pods, and at most `parallelism` others. A gang (completions = parallelism)
     always asks for its full size. A work queue of ten with two at a time asks for 2, then 3 once one has succeeded, and
     10 in the end. Without `completions` it is `parallelism` until the first pod succeeds. After that the controller
     replaces no pod, and the others end.

@@ -34,7 +34,7 @@ class _WireMiniClusterStatus(Wire):
 
 
 class WireMiniCluster(Wire):
-    """A MiniCluster as narrow as it is kept."""
+    """The fields of a MiniCluster that gangboard reads."""
 
     metadata: WireOwnerMeta
     spec: _WireMiniClusterSpec | None = None

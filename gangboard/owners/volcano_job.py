@@ -93,7 +93,7 @@ class _WireStatus(Wire):
 
 
 class WireJob(Wire):
-    """A Job of Volcano as narrow as it is kept."""
+    """The fields of a Job of Volcano that gangboard reads."""
 
     metadata: WireActedMeta
     spec: _WireSpec | None = None

@@ -1,6 +1,6 @@
 """Devices that a DRA driver provides under the name of an extended resource.
 
-kube-scheduler asks the driver instead of comparing amounts if a node does not list the resource and a DeviceClass has
+The scheduler asks the driver instead of comparing amounts if a node does not list the resource and a DeviceClass has
 its name as `extendedResourceName` (shouldDelegateResourceToDRA in plugins/noderesources/fit.go). The gate
 DRAExtendedResource is off before 1.36, on in 1.36 and locked on in 1.37. The poller does not read DeviceClasses. But the
 scheduler reports `Insufficient …` only for amounts that it compares.
@@ -46,7 +46,7 @@ def driver_served_requests(unit: Unit, shape: Shape, pods: Sequence[Pod]) -> tup
         is_listed = snapshot.resource(resource).allocatable != 0
         if not selected.any() or (selected & is_listed).any():
             continue
-        # If other nodes list the resource, messages about pods that select them prove nothing here.
+        # Other nodes list the resource, so only messages about these pods count.
         if not _scheduler_compares(unit, resource, pods if is_listed.any() else None):
             names.append(f"{_SERVED_PREFIX}{resource}")
     return tuple(names)

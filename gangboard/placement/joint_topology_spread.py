@@ -177,7 +177,7 @@ class SpreadState:
     def _lets(self, index: int, low: int) -> bool:
         """Return whether the others allow `low` pods in all domains of one constraint.
 
-        Only domains that are inside one domain of the other constraint are checked.
+        It checks the domains that are inside one domain of the other constraint.
         """
         counts = self.rules[index].counted
         for second, rule in enumerate(self.rules):

@@ -1,8 +1,8 @@
-"""Queues of Volcano (scheduling.volcano.sh/v1beta1): limits for PodGroups together, and closed queues.
+"""Queues of Volcano (scheduling.volcano.sh/v1beta1): their limits, their use, and closed queues.
 
 PodGroups wait in the queues (`groups/volcano`). `capability` is the limit of a queue, `deserved` its share while other
-queues need theirs, and `guarantee` is reserved for it (capacity.go of v1.14.1). Only older releases write the counts of
-PodGroups into the status.
+queues need theirs, and `guarantee` is reserved for it (capacity.go of v1.14.1). The status has the counts of PodGroups
+in older releases only.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _WireStatus(Wire):
 
 
 class WireQueue(Wire):
-    """A Queue as narrow as it is kept."""
+    """The fields of a Queue that gangboard reads."""
 
     metadata: WireMeta
     spec: _WireSpec | None = None

@@ -1,8 +1,8 @@
 """PodGroups of KAI-Scheduler (scheduling.run.ai/v2alpha2): gangs in queues with quotas, made by its podgrouper.
 
-The podgrouper creates a PodGroup for each gang that it knows. For other owners, such as a JobSet, and for each pod of a
-Job, it creates one with `minMember` 1, which is no gang (observed on v0.12.0). The owner reference names the topmost
-owner, but not as controller.
+The podgrouper creates a PodGroup for each gang that it knows. Other owners, such as a JobSet, get one with `minMember` 1,
+which is no gang. So does each pod of a Job (both observed on v0.12.0). The owner reference names the topmost owner, but
+not as controller.
 
 The scheduler reports in `schedulingConditions`, one for each node pool, the newest last. Before v0.17 it does not clear
 them when all pods run (observed). It writes none if the queue does not exist, or while a member has a node.
@@ -88,7 +88,7 @@ class _WireMeta(WireMeta):
 
 
 class WirePodGroup(Wire):
-    """A PodGroup as narrow as it is kept."""
+    """The fields of a PodGroup that gangboard reads."""
 
     metadata: _WireMeta
     spec: _WireSpec | None = None

@@ -11,7 +11,7 @@ A Volcano Job and the jobs of Kubeflow's training operator get their pods only a
 exist before it and wait.
 
 Volcano never clears conditions, so the later one counts (gang.go and session.go of v1.14.1): `Unschedulable` if it
-cannot be placed, `Scheduled` if it was. Only events say why a queue does not admit a PodGroup (proportion.go,
+cannot be placed, `Scheduled` if it was. Why a queue does not admit a PodGroup is in events only (proportion.go,
 capacity.go, overcommit.go).
 """
 
@@ -50,7 +50,7 @@ class _WireStatus(Wire):
 
 
 class WirePodGroup(Wire):
-    """A PodGroup as narrow as it is kept."""
+    """The fields of a PodGroup that gangboard reads."""
 
     metadata: WireMeta
     spec: _WireSpec | None = None

@@ -1,9 +1,9 @@
 """Findings about a PodGroup that waits for its queue again while some of its pods hold nodes.
 
-Volcano adds the resources of the remaining pods to `minResources` and compares the sum with the queue (`JobEnqueueable`
+Volcano adds the requests of the remaining pods to `minResources` and compares the sum with the queue (`JobEnqueueable`
 in proportion.go and capacity.go of v1.14.1). In a queue that is just large enough, the remaining pods keep the PodGroup
-out for ever (observed). Volcano creates the missing pods of a Job only after the PodGroup is admitted (`syncJob` in
-job_controller_actions.go), and places no pod before (allocate.go).
+out for ever (observed). Until the PodGroup is admitted, Volcano does not create the missing pods of a Job (`syncJob` in
+job_controller_actions.go). It places no pod before that either (allocate.go).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Applications of Apache YuniKorn, which pods name by a label or an annotation. They have no object of their own.
 
-gangboard lists no object of this API and acts on the owner of the pods. A pod without an owner is a gang. gangboard does
-not read task groups and their minima, because they are in the body of an annotation.
+gangboard lists no object of this API and acts on the owner of the pods. A pod without an owner is a gang. Task groups and
+their minima are not read, because they are in the body of an annotation.
 
 YuniKorn reports on the pods, mostly in events (k8shim and core v1.9.0):
 

@@ -83,7 +83,7 @@ class WireSet(Wire):
 
 
 class WirePodCliqueSet(Wire):
-    """A PodCliqueSet as narrow as it is kept."""
+    """The fields of a PodCliqueSet that gangboard reads."""
 
     metadata: WireOwnerMeta
     spec: WireSet | None = None
@@ -117,7 +117,7 @@ class WireLabelledMeta(WireOwnerMeta):
 
 
 class WirePodClique(Wire):
-    """A PodClique as narrow as it is kept."""
+    """The fields of a PodClique that gangboard reads."""
 
     metadata: WireLabelledMeta
     spec: WireCliqueSpec | None = None
@@ -125,7 +125,7 @@ class WirePodClique(Wire):
 
 
 class WirePodCliqueScalingGroup(Wire):
-    """A PodCliqueScalingGroup as narrow as it is kept."""
+    """The fields of a PodCliqueScalingGroup that gangboard reads."""
 
     metadata: WireLabelledMeta
     spec: _WireScalingGroupSpec | None = None

@@ -137,7 +137,7 @@ class WireJobSetStatus(Wire):
 
 
 class WireJobSet(Wire):
-    """A JobSet as narrow as it is kept."""
+    """The fields of a JobSet that gangboard reads."""
 
     metadata: WireJobSetMeta
     spec: WireJobSetSpec | None = None

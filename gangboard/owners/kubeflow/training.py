@@ -258,7 +258,7 @@ def _gang_request(policy: WireSchedulingPolicy | None, size: int) -> GangRequest
 
 
 def _finish(conditions: tuple[Condition, ...]) -> Finish | None:
-    """Return the end of a job from its conditions, without the message of a success, which adds nothing."""
+    """Return the end of a job from its conditions. A success has no message."""
     finish = finish_by(conditions, _OUTCOMES)
     if finish is None or finish.outcome is Outcome.FAILED:
         return finish

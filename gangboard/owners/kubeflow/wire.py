@@ -103,7 +103,7 @@ class WireTrainingStatus(Wire):
 
 
 class WireTrainingJob(Wire):
-    """A PyTorchJob, TFJob, XGBoostJob, PaddleJob, JAXJob or MPIJob as narrow as it is kept."""
+    """The fields of a PyTorchJob, TFJob, XGBoostJob, PaddleJob, JAXJob or MPIJob that gangboard reads."""
 
     metadata: WireActedMeta
     spec: WireTrainingSpec | None = None

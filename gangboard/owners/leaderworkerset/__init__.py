@@ -105,7 +105,7 @@ class _WireLeaderWorkerSetStatus(Wire):
 
 
 class WireLeaderWorkerSet(Wire):
-    """A LeaderWorkerSet as narrow as it is kept."""
+    """The fields of a LeaderWorkerSet that gangboard reads."""
 
     metadata: _WireLeaderWorkerSetMeta
     spec: WireLeaderWorkerSetSpec | None = None

@@ -45,7 +45,7 @@ VERSION = "KubeRay"  # in `detail`
 
 
 class WireRayCluster(Wire):
-    """A RayCluster as narrow as it is kept."""
+    """The fields of a RayCluster that gangboard reads."""
 
     metadata: WireRayMeta
     spec: WireClusterSpec | None = None

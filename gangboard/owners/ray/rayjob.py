@@ -68,7 +68,7 @@ class _WireRayJobStatus(Wire):
 
 
 class WireRayJob(Wire):
-    """A RayJob as narrow as it is kept."""
+    """The fields of a RayJob that gangboard reads."""
 
     metadata: WireRayMeta
     spec: _WireRayJobSpec | None = None

@@ -53,7 +53,7 @@ class _WireRayServiceStatus(Wire):
 
 
 class WireRayService(Wire):
-    """A RayService as narrow as it is kept."""
+    """The fields of a RayService that gangboard reads."""
 
     metadata: WireRayMeta
     spec: _WireRayServiceSpec | None = None

@@ -70,7 +70,7 @@ class _WireTrainJobStatus(Wire):
 
 
 class WireTrainJob(Wire):
-    """A TrainJob as narrow as it is kept."""
+    """The fields of a TrainJob that gangboard reads."""
 
     metadata: WireActedMeta
     spec: _WireTrainJobSpec | None = None

@@ -99,7 +99,7 @@ class _WireRuntimeSpec(Wire):
 
 
 class WireRuntime(Wire):
-    """A TrainingRuntime or ClusterTrainingRuntime as narrow as it is kept."""
+    """The fields of a TrainingRuntime or ClusterTrainingRuntime that gangboard reads."""
 
     metadata: WireMeta
     spec: _WireRuntimeSpec | None = None

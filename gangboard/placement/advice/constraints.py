@@ -1,4 +1,4 @@
-"""Advice about the gang itself: which nodes it selects and tolerates, how it wants to be placed."""
+"""Advice about the constraints of the gang: node selector, tolerations, topology and gang scheduling."""
 
 from __future__ import annotations
 
@@ -33,25 +33,26 @@ _CONTROLLER_TAINTS = (
     "node.cluster.x-k8s.io/uninitialized",
     *MAINTENANCE_TAINTS,
 )
-"""Prefixes of taints on nodes that are in trouble, leave or are not ready yet. No pod should start there.
+"""Prefixes of taints on nodes that fail, leave or are not ready yet. No pod should start there.
 
 The node lifecycle controller, cloud providers, Karpenter (v1 and before) and cluster-autoscaler set and
-remove them (taints.go of each). Cluster API does so until a node has its labels. AWS's termination
-handler (pkg/node/node.go: spot-itn, scheduled-maintenance, …) and GKE do so before they remove a node."""
+remove them (taints.go of each). Cluster API sets them until a node has its labels. AWS's termination
+handler (pkg/node/node.go: spot-itn, scheduled-maintenance, …) and GKE set them before they remove a node."""
 _AGENT_TAINT_SUFFIX = "not-ready"
-"""Suffixes of taints that an agent of the node removes when it runs, whoever set them:
-`node.cilium.io/agent-not-ready`, `ebs.csi.aws.com/agent-not-ready` and those of other CSI drivers
-(install guides of each), `node.gardener.cloud/critical-components-not-ready`. Before that pods find
-no network or no volumes."""
+"""Suffix of taints that an agent removes once it runs on the node. Until then, pods have no network or no volumes.
+
+Examples are `node.cilium.io/agent-not-ready`, `ebs.csi.aws.com/agent-not-ready`, the taints of other CSI drivers
+(install guides of each) and `node.gardener.cloud/critical-components-not-ready`."""
 
 
 # Taints
 
 
 def tolerate(what_if: WhatIf) -> Iterator[Advice]:
-    """Name the one taint whose toleration is enough, on the most nodes.
+    """Advise to tolerate one taint, if that is enough. Taints on the most nodes come first.
 
-    Not of an owner of parts of which other pods wait as well: it is made anew as a whole.
+    There is no such advice for an owner with roles while other pods wait as well, because it would be re-created as a
+    whole.
     """
     if _changed_object(what_if) is ChangedObject.MULTI_ROLE_OWNER and _other_pods_wait(
         what_if.unit
@@ -79,9 +80,10 @@ def tolerate(what_if: WhatIf) -> Iterator[Advice]:
 
 
 def select(what_if: WhatIf) -> Iterator[Advice]:
-    """Say which values of a label there are that the members select with one that no node has, or whose label it is.
+    """Advise on a selected label that no node has: other values, or its source.
 
-    Not of an owner of parts of which other pods wait as well: it is made anew as a whole.
+    There is no such advice for an owner with roles while other pods wait as well, because it would be re-created as a
+    whole.
     """
     changed_object = _changed_object(what_if)
     if not (changed_object is ChangedObject.MULTI_ROLE_OWNER and _other_pods_wait(what_if.unit)):
@@ -98,7 +100,7 @@ def _other_pods_wait(unit: Unit) -> bool:
 
 
 def _count_taints(what_if: WhatIf) -> Counter[Taint]:
-    """Return the taints that keep members away and that people set, by number of nodes.
+    """Return the untolerated taints that people set, with their numbers of nodes.
 
     Nodes in maintenance do not count.
     """
@@ -133,11 +135,11 @@ def _add_toleration(request: PlacementRequest, taint: Taint) -> PlacementRequest
     return replace(request, pod_sets=pod_sets)
 
 
-# How it wants to be placed
+# Topology and gang scheduling
 
 
 def drop_topology(what_if: WhatIf) -> Iterator[Advice]:
-    """Say that it fits without its topology constraint, which is proven by the assessment."""
+    """Advise to drop the topology constraint, if the assessment proves that the members fit without it."""
     if what_if.assessment.constraints != (Constraint.TOPOLOGY,):
         return
     free_of_it = replace(what_if.request, topology_keys=(), domain=None)
@@ -156,10 +158,10 @@ def drop_topology(what_if: WhatIf) -> Iterator[Advice]:
 
 
 def opt_out(what_if: WhatIf) -> Iterator[Advice]:
-    """Advise how a Job leaves the gang that 1.36 makes of it unasked, if some members fit.
+    """Advise how a Job leaves the gang that Kubernetes 1.36 created without a request, if some members fit.
 
-    1.36 makes one of every Indexed Job with `completions` = `parallelism` > 1 (k8s-gang-api.md §5.1).
-    If the group has its quorum already, its other pods are placed one by one as well.
+    1.36 creates a gang for every Indexed Job with `completions` = `parallelism` > 1 (k8s-gang-api.md §5.1).
+    If the group already has its quorum, its other pods are placed one by one in any case.
     """
     unit = what_if.unit
     if what_if.request.quorum is None:

@@ -1,7 +1,7 @@
-"""Advice to wait: for pods that are being deleted, and for deadlines.
+"""Advice to wait for pods that are being deleted, and for deadlines.
 
-No step is needed then. Advice never asks a user to free the room of pods that are being deleted. Advice that asks for
-more room counts on their room, and says so.
+Such advice needs no action. Other advice never asks a user to free the capacity of pods that are being deleted. If it
+counts on their capacity, it says so.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from gangboard.placement.running_gangs import (
 )
 
 MAX_TERMINATIONS = 64
-"""Terminations that one piece of advice counts on at most."""
+"""Most terminations that one piece of advice counts on."""
 MAX_TRIED = 16
-"""Terminations that are tried as the last one, once their sum could be enough."""
+"""Most terminations to try as the last one, once their sum could be enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingDeletions:
-    """Pods that are being deleted where members could go."""
+    """Pods that are being deleted on nodes that members could use."""
 
     terminations: tuple[GangTermination, ...]
     what_if: WhatIf
-    """The unit on the nodes without them."""
+    """The unit on the nodes without these pods."""
 
 
 # Deletions
 
 
 def find_deletions(what_if: WhatIf) -> PendingDeletions | None:
-    """Return the pods that are being deleted, if they hold room that members could use."""
+    """Return the pods that are being deleted on nodes that members could use. None: there are none."""
     expected = expected_terminations_of(what_if.unit.gang.cluster.room, what_if.snapshot)
     if not expected.all:
         return None
@@ -78,7 +78,7 @@ def find_deletions(what_if: WhatIf) -> PendingDeletions | None:
 def _snapshot_without(
     what_if: WhatIf, expected: ExpectedTerminations, is_deleted: BoolColumn
 ) -> NodeSnapshot:
-    """Return the nodes without the pods that are being deleted, built once for all gangs."""
+    """Return the nodes without the pods that are being deleted, cached for all gangs."""
     cache, key = what_if.snapshot.cache, ("without", is_deleted.tobytes())
     if key not in cache:
         loads = [
@@ -90,7 +90,7 @@ def _snapshot_without(
 
 
 def wait_for_deletions(what_if: WhatIf, pending: PendingDeletions) -> Advice | None:
-    """Return the time at which the deleted pods have gone, if their room is enough."""
+    """Return the advice to wait until the deleted pods are gone. None: their capacity is not enough."""
     if not pending.what_if.frees():
         return None
     sufficient = _earliest_sufficient(what_if, pending.terminations) or pending.terminations
@@ -109,7 +109,7 @@ def wait_for_deletions(what_if: WhatIf, pending: PendingDeletions) -> Advice | N
 def mention_deletions(
     what_if: WhatIf, pending: PendingDeletions, advised: Iterable[Advice]
 ) -> Iterator[Advice]:
-    """Add to advice that it counts on the pods being deleted to go."""
+    """Yield the advice with a clause that it counts on the pods that are being deleted."""
     pods, names = _pods_on_candidates(what_if, pending.terminations)
     first = min(termination.termination.rounded for termination in pending.terminations)
     last = format_time(
@@ -137,7 +137,7 @@ def mention_deletions(
 def _pods_on_candidates(
     what_if: WhatIf, terminations: Iterable[GangTermination]
 ) -> tuple[int, list[str]]:
-    """Return how many pods these are on nodes where members could go, and the names of the nodes."""
+    """Return the number of these pods on nodes that members could use, and the names of the nodes."""
     pods: Counter[str] = Counter()
     for item in terminations:
         for name, load in item.termination.loads.items():
@@ -157,7 +157,7 @@ def _refs(names: Sequence[str]) -> tuple[ObjectRef, ...]:
 
 
 def wait_for_deadlines(what_if: WhatIf) -> Iterator[Advice]:
-    """Name the pods whose deadlines come first, where their end is enough."""
+    """Advise to wait for the earliest deadlines that free enough capacity."""
     expected = expected_terminations_of(what_if.unit.gang.cluster.room, what_if.snapshot)
     if not expected.all:
         return
@@ -209,7 +209,7 @@ def _advice(what_if: WhatIf, terminations: Sequence[GangTermination]) -> Advice:
 
 
 def _gang_text(gang: RunningGang, terminations: Sequence[GangTermination]) -> str:
-    """Return `Job team-b/batch`, `2 pods of Job team-b/batch` where the rest of it stays."""
+    """Return `Job team-b/batch`, or `2 pods of Job team-b/batch` if its other pods stay."""
     name = f"{gang.ref.kind} {gang.ref.namespace}/{gang.ref.name}"
     if _terminates_whole(gang, terminations):
         return name
@@ -229,7 +229,7 @@ def _count_pods(gang: RunningGang, terminations: Sequence[GangTermination]) -> i
     return sum(item.termination.pods for item in terminations if item.gang.root == gang.root)
 
 
-# How many
+# The earliest sufficient terminations
 
 
 def _earliest_sufficient(
@@ -262,7 +262,7 @@ def _earliest_sufficient(
         return *before, last
 
     def are_enough(sequence: Sequence[GangTermination]) -> bool:
-        # The last one is what makes it enough.
+        # Without the last one, the others are not enough.
         return what_if.fits(changed=_nodes_without(what_if, (*sequence, last)))
 
     return *keep_only_needed(before, are_enough), last

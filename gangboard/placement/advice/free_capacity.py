@@ -1,4 +1,4 @@
-"""Advice to wait for room: how much must become free, on how few nodes."""
+"""Advice to wait for free capacity: how much must become free, on as few nodes as possible."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from gangboard.placement.node_columns import BoolColumn, IntColumn, total
 
 MOST_CORDONS = 50
 DRAINED_COUNTS = (1, 2, 3, 6)
-"""Numbers of nodes that are emptied to see whether that is enough."""
+"""Numbers of drained nodes to try."""
 MAX_HALVINGS = 20
 
 
 def wait_for_capacity(what_if: WhatIf) -> Iterator[Advice]:
-    """Say how much must become free on how few nodes, where that could happen at all."""
+    """Advise to wait for an amount of free capacity on few nodes, if the members fit on drained nodes."""
     if what_if.assessment.empty.answer is not FitAnswer.YES:
         return
     freed = find_least_to_free(what_if)
@@ -45,7 +45,7 @@ def wait_for_capacity(what_if: WhatIf) -> Iterator[Advice]:
 
 
 def wait_for_more_capacity(what_if: WhatIf) -> Advice:
-    """Say that waiting helps, where it is not known how little room is enough."""
+    """Return the advice to wait, for cases in which the smallest sufficient amount is unknown."""
     noun = "room" if what_if.deciding == PODS else what_if.deciding
     return Advice(
         AdviceKind.WAIT_FOR_ROOM, f"Wait for more {noun} to become free: {then_fits(what_if)}."
@@ -53,7 +53,7 @@ def wait_for_more_capacity(what_if: WhatIf) -> Advice:
 
 
 def find_least_to_free(what_if: WhatIf) -> FreedAmounts:
-    """Return the least that must become free, computed once for each what-if. Empty: unknown."""
+    """Return the smallest amounts that must become free, cached in the what-if. Empty: unknown."""
     if what_if.freed is None:
         adds_up = what_if.is_one_shape and not (
             what_if.shape.spread or one_per_domain_keys(what_if.shape)
@@ -65,7 +65,7 @@ def find_least_to_free(what_if: WhatIf) -> FreedAmounts:
 
 
 def _may_change_spread(what_if: WhatIf, freed: FreedAmounts) -> bool:
-    """Return whether pods that count for topology spread could be those that leave."""
+    """Return whether the pods that leave could count for topology spread."""
     spread = what_if.shape.spread
     if spread is None:
         return False
@@ -85,7 +85,7 @@ def _shortage(node: NodeInfo, amounts: Mapping[str, int]) -> dict[str, int]:
 
 
 def _least_for_several_shapes(what_if: WhatIf) -> FreedAmounts:
-    """Empty one node after the other until all members fit, then give back room that was not needed."""
+    """Return what must become free for several shapes: drain nodes until all fit, then reduce the amounts."""
     emptied: dict[str, NodeInfo] = {}
     for node in _nodes_worth_draining(what_if):
         emptied[node.name] = replace(node, now=node.pinned)
@@ -97,7 +97,7 @@ def _least_for_several_shapes(what_if: WhatIf) -> FreedAmounts:
 
 
 def _needed_by_placement(what_if: WhatIf, emptied: Mapping[str, NodeInfo]) -> FreedAmounts:
-    """Return the room that a placement on the emptied nodes needs beyond what is free now."""
+    """Return the amounts that a placement on the drained nodes needs in addition to the free amounts."""
     requested = {
         pod_set.shape.name: requested_amounts(pod_set.shape) for pod_set in what_if.pod_sets
     }
@@ -116,7 +116,7 @@ def _needed_by_placement(what_if: WhatIf, emptied: Mapping[str, NodeInfo]) -> Fr
 
 
 def _halve(what_if: WhatIf, freed: FreedAmounts) -> FreedAmounts:
-    """Take half of it for as long as half is enough: another placement may want less."""
+    """Halve the amounts as long as the members fit, because another placement may need less."""
     for _ in range(MAX_HALVINGS):
         half = {
             name: {resource: amount // 2 for resource, amount in amounts.items()}
@@ -133,7 +133,7 @@ def _halve(what_if: WhatIf, freed: FreedAmounts) -> FreedAmounts:
 
 
 def _nodes_worth_draining(what_if: WhatIf) -> list[NodeInfo]:
-    """Return eligible nodes by how many members they gain when emptied, then by what leaves."""
+    """Return the eligible nodes that gain the most members when drained, then those with the least to drain."""
     gain: IntColumn = np.zeros(len(what_if.snapshot), dtype=np.int64)
     for pod_set in what_if.pod_sets:
         feasible = feasible_nodes_of(what_if.snapshot, pod_set.shape)
@@ -148,7 +148,7 @@ def _nodes_worth_draining(what_if: WhatIf) -> list[NodeInfo]:
 
 
 def _nodes_with_freed(what_if: WhatIf, freed: FreedAmounts) -> dict[str, NodeInfo]:
-    """Return the nodes with that much more free on them."""
+    """Return the nodes with these amounts freed."""
     changed = {}
     for name, amounts in freed.items():
         node = what_if.node(name)
@@ -162,19 +162,19 @@ def _nodes_with_freed(what_if: WhatIf, freed: FreedAmounts) -> dict[str, NodeInf
 
 
 MAX_PLACES = 2_000
-"""Members without a place, above which room is not freed node by node."""
+"""Most members without a node for which places are chosen one by one."""
 MAX_DOMAINS = 8
-"""Topology domains that are compared, those first that lack the fewest places."""
+"""Most topology domains to compare. Domains that lack the fewest places come first."""
 _Cost = tuple[int, int]
 
 
-# Members of one shape: place after place, the cheapest first
+# Members of one shape: choose the cheapest places one by one
 
 
 def find_cheapest_places(what_if: WhatIf) -> FreedAmounts:
-    """Take the cheapest places of the best domain, until all needed members have one.
+    """Return what must become free in the best domain so that all needed members have a place.
 
-    Empty: room alone is not enough.
+    Empty: free capacity alone is not enough.
     """
     best: tuple[_Cost, FreedAmounts] | None = None
     for mask in _domains(what_if):
@@ -189,7 +189,7 @@ def find_cheapest_places(what_if: WhatIf) -> FreedAmounts:
 
 
 def _domains(what_if: WhatIf) -> Iterator[BoolColumn]:
-    """Yield the nodes of each domain whose empty nodes take all; all nodes without a topology."""
+    """Yield the nodes of each domain that takes all members when drained, or all nodes without topology keys."""
     eligible = what_if.feasible.eligible(what_if.request.topology_keys)
     if not what_if.request.topology_keys:
         yield eligible
@@ -223,9 +223,9 @@ def _cheapest_on(what_if: WhatIf, mask: BoolColumn, missing: int) -> FreedAmount
 
 
 def _cheapest_candidates(what_if: WhatIf, mask: BoolColumn, missing: int) -> IntColumn:
-    """Return the nodes on which one place more costs least: no others can be among the cheapest.
+    """Return the rows on which the next place costs least. No other node can be among the cheapest.
 
-    Room alone makes no place where a port or a pod that must be apart is in the way.
+    Nodes with conflicting host ports or anti-affinity are left out, because free capacity does not help there.
     """
     feasible, deciding = what_if.feasible, what_if.deciding
     now = feasible.max_pods(When.CURRENT)
@@ -254,7 +254,7 @@ def _is_barred_by_pods(what_if: WhatIf, row: int) -> bool:
 
 
 class _NodePlaces:
-    """Some nodes, and how many places more are taken on each."""
+    """Nodes with the number of places chosen on each."""
 
     def __init__(self, what_if: WhatIf, nodes: IntColumn) -> None:
         self._what_if = what_if
@@ -268,7 +268,7 @@ class _NodePlaces:
         self.places_taken = [0] * len(self.rows)
 
     def next_cost(self, row: int) -> _Cost | None:
-        """Return the cost of one more place: of the deciding resource, and of all resources together."""
+        """Return the cost of the next place, in the deciding resource and in all resources. None: the node is full."""
         place = self._now[row] + self.places_taken[row] + 1
         if place > self._most[row]:
             return None
@@ -281,7 +281,7 @@ class _NodePlaces:
         return step, lacking
 
     def freed(self) -> FreedAmounts:
-        """Return the room that must become free for the chosen places."""
+        """Return the amounts that must become free for the chosen places."""
         freed: FreedAmounts = {}
         for row, places in enumerate(self.places_taken):
             place = self._now[row] + places

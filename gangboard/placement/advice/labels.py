@@ -1,4 +1,4 @@
-"""Advice about a node selector that no node answers to: which values of the label there are, or which label to drop."""
+"""Advice about a node selector that no node matches: other values of the label, or a label to drop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gangboard.placement.advice.wording import then_fit_when_empty, then_fits, w
 from gangboard.placement.gang_fit import check_fit
 
 MAX_VALUES = 8
-"""Values of a label that are tried, those first that most nodes have."""
+"""Most values of a label to try. Values of most nodes come first."""
 _SHOWN = 3
 
 
@@ -32,7 +32,7 @@ class _SelectedLabel:
 
 
 def advise_label_values(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[Advice]:
-    """Name the values of the selected label with which the members fit: now, else on empty nodes."""
+    """Advise to select values of the label with which the members fit now, or else on drained nodes."""
     if what_if.assessment.cause is not PlacementCause.NO_ELIGIBLE_NODE:
         return
     label_value = _find_only_unmatched(what_if)
@@ -66,8 +66,8 @@ def advise_label_values(what_if: WhatIf, changed_object: ChangedObject) -> Itera
 def advise_label_sources(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[Advice]:
     """Advise on labels that an admission system added to the node selector of the owner.
 
-    The owner cannot select another value of such a label. Either its source is wrong, or the owner's own labels are,
-    or the queue of the owner.
+    The owner cannot select another value of such a label. So its source is wrong, or the owner's own labels are, or its
+    queue.
     """
     if what_if.assessment.cause is not PlacementCause.NO_ELIGIBLE_NODE:
         return
@@ -109,7 +109,7 @@ def advise_label_sources(what_if: WhatIf, changed_object: ChangedObject) -> Iter
 
 
 def _outcome_without(what_if: WhatIf, keys: Collection[str]) -> str:
-    """Return the end of the sentence about members that do not select these labels; empty if they do not fit then."""
+    """Return the outcome if the members do not select these labels. Empty: they still do not fit."""
 
     def changed(pod_set: PodSet) -> PodSet:
         selector = pod_set.shape.node_selector
@@ -123,7 +123,7 @@ def _outcome_without(what_if: WhatIf, keys: Collection[str]) -> str:
 
 
 def _find_only_unmatched(what_if: WhatIf) -> _SelectedLabel | None:
-    """Return the one label that is selected with a value that no node has; None for several."""
+    """Return the only selected label whose value no node has. None: there is none, or several."""
     unmatched = {
         _SelectedLabel(key, value)
         for pod_set in what_if.pod_sets
@@ -134,7 +134,7 @@ def _find_only_unmatched(what_if: WhatIf) -> _SelectedLabel | None:
 
 
 def _values_of(what_if: WhatIf, key: str) -> list[str]:
-    """Return the values of a label that nodes have, those of most nodes first; no names of nodes."""
+    """Return the values of a label, those of most nodes first. The hostname label has none."""
     if key == HOSTNAME:
         return []
     texts = what_if.snapshot.labels(key)

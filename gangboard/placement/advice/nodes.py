@@ -29,7 +29,7 @@ MOST_HALVINGS = 20
 
 
 def uncordon(what_if: WhatIf) -> Iterator[Advice]:
-    """Say which cordoned nodes would be enough, the fewest."""
+    """Advise to uncordon the fewest nodes that are enough."""
     shapes = [pod_set.shape for pod_set in what_if.pod_sets]
     opened = uncordonable_nodes(what_if.snapshot, shapes, what_if.request.topology_keys)
     if not opened:
@@ -48,7 +48,7 @@ def uncordon(what_if: WhatIf) -> Iterator[Advice]:
 
 
 def find_fewest_nodes(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> dict[str, NodeInfo]:
-    """Return the fewest of the changed nodes that are enough, those that take the most pods first."""
+    """Return the fewest changed nodes that are enough. Nodes that take the most pods come first."""
     best: dict[str, NodeInfo] = {}
     places = _places_by_node(what_if, opened)
     for nodes in _by_domain(what_if, opened):
@@ -65,7 +65,7 @@ def find_fewest_nodes(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> dict[s
 
 
 def _by_domain(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> Iterator[list[NodeInfo]]:
-    """Yield the nodes that could be opened, those of one topology domain together."""
+    """Yield the changed nodes of each topology domain."""
     by_domain: dict[tuple[str, ...], list[NodeInfo]] = {}
     for node in opened.values():
         values = tuple(node.labels.get(key, "") for key in what_if.request.topology_keys)
@@ -76,7 +76,7 @@ def _by_domain(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> Iterator[list
 
 
 def _places_by_node(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> Mapping[str, int]:
-    """Return how many members of the shape with the most places each of the changed nodes takes."""
+    """Return the number of members that each changed node takes, for the shape with the largest number."""
     snapshot, keys = what_if.snapshot.changed(opened), what_if.request.topology_keys
     most: IntColumn = np.zeros(len(snapshot), dtype=np.int64)
     for pod_set in what_if.pod_sets:
@@ -91,7 +91,7 @@ def _places_by_node(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> Mapping[
 
 
 def restore(what_if: WhatIf) -> Iterator[Advice]:
-    """Say which nodes would be enough with all their devices, the fewest."""
+    """Advise to restore the devices of the fewest nodes that are enough."""
     shapes = [pod_set.shape for pod_set in what_if.pod_sets]
     restored = restored_nodes(what_if.snapshot, shapes, tuple(what_if.request.topology_keys))
     chosen = find_fewest_nodes(what_if, restored) if restored else {}

@@ -1,6 +1,6 @@
-"""Which advice a unit gets, the least harm first. Each piece was tried before it is given.
+"""Selection of the advice for a unit, least harm first.
 
-No advice is better than wrong advice. A unit gets none if the arithmetic cannot tell, or if a change could not be
+Wrong advice is worse than no advice. A unit gets none if the arithmetic cannot tell, or if a change could not be
 checked within its budget.
 """
 
@@ -61,14 +61,14 @@ _CAPACITY_ADVICE: tuple[AdviceSource, ...] = (
     suspend_broken,
     suspend_gangs,
 )
-"""Advice that is tried on the nodes without the pods that are being deleted."""
+"""Advice that is tried on nodes without the pods that are being deleted."""
 
 
 def advise(unit: Unit) -> tuple[Advice, ...]:
-    """Return up to three changes, the least harm first, each of which alone makes the members fit.
+    """Return up to three changes, least harm first. Each change alone makes the members fit.
 
-    The advice to stop whole gangs comes last, if no broken gang has enough room. It is never alone, because the
-    members can also wait. If the pods being deleted free enough room, the only advice is to wait for them.
+    The advice to stop whole gangs comes last, if no broken gang holds enough. It is never alone, because the
+    members can also wait. If the pods being deleted free enough capacity, the only advice is to wait for them.
     """
     placing = unit.placing
     if (

@@ -1,4 +1,4 @@
-"""Advice about the size of an owner of parts (a JobSet). It cannot be changed, so it is tried as if re-created."""
+"""Advice about the size of an owner with fixed roles (a JobSet), which is tried as if it was re-created."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.term_matching import NO_TERMS
 
 MAX_SIZES_TRIED = 3
-"""Sizes that are tried, from what fits of the role alone downwards."""
+"""Most sizes to try, downwards from the number of the role's pods that fit alone."""
 MAX_WORK = 10_000
-"""Pods times Jobs. Each waiting Job tries this, and each time looks at all pods of the owner."""
+"""Most pods times Jobs, because each waiting Job tries this and reads all pods of the owner."""
 
 
 def lower_role_size(what_if: WhatIf) -> Iterator[Advice]:
-    """Advise a number of Jobs of the unit's role, or a size of each, with which all of the owner fits.
+    """Advise a lower number of Jobs in the unit's role, or of pods per Job, with which the whole owner fits.
 
     The owner must be plain and have all its pods, because the requests of missing pods are unknown.
     """
@@ -63,11 +63,11 @@ def lower_role_size(what_if: WhatIf) -> Iterator[Advice]:
 
 @dataclass(frozen=True, slots=True)
 class _RecreatedOwner:
-    """An owner without a node for any of its pods, and the nodes without them."""
+    """A re-created owner, whose pods have no nodes, and the nodes without its pods."""
 
     what_if: WhatIf
     job: Owner
-    """One whose pods wait."""
+    """A Job with waiting pods."""
     role: Role
     jobs: Mapping[str, Sequence[Pod]]
     """Job of the role → its pods."""
@@ -75,11 +75,11 @@ class _RecreatedOwner:
     changed: Mapping[str, NodeInfo]
 
     def fits_alone(self, when: When) -> int:
-        """Return how many pods of the role fit, if there were no others of the owner."""
+        """Return how many pods of the role fit without the owner's other pods."""
         return feasible_nodes_of(self._snapshot(when), self.what_if.shape).total_pods(when)
 
     def largest(self, of_jobs: bool, when: When) -> int:
-        """Return the largest number of Jobs of the role, or of pods of each, with which all fits."""
+        """Return the largest number of Jobs, or of pods per Job, with which the whole owner fits."""
         role, fits = self.role, self.fits_alone(when)
         before = role.replicas if of_jobs else role.pods
         most = min(fits // (role.pods if of_jobs else role.replicas), before - 1)
@@ -90,12 +90,12 @@ class _RecreatedOwner:
         return 0
 
     def _snapshot(self, when: When) -> NodeSnapshot:
-        # Its own pods do not stay when it is made anew.
+        # A re-created owner loses its own pods.
         now = when is When.CURRENT
         return self.what_if.snapshot.changed(self.changed) if now else nodes_for(self.what_if.unit)
 
     def _fits(self, jobs: int, pods: int, when: When) -> bool:
-        """Return whether all of the owner fits with so many Jobs of so many pods in the role."""
+        """Return whether the whole owner fits with this number of Jobs in the role and of pods per Job."""
         kept_pods = [pod for _, own in sorted(self.jobs.items())[:jobs] for pod in own[:pods]]
         unit = replace(
             self.what_if.unit,
@@ -111,7 +111,7 @@ class _RecreatedOwner:
 
 
 def _recreate(what_if: WhatIf) -> _RecreatedOwner | None:
-    """Return the owner as it is when it was made anew; None where that cannot be told."""
+    """Return the owner as if it was re-created. None: the state after that is unknown."""
     unit = what_if.unit
     gang, job = unit.gang, _find_waiting_job(unit)
     if job is None:
@@ -140,7 +140,7 @@ def _recreate(what_if: WhatIf) -> _RecreatedOwner | None:
 
 
 def _find_waiting_job(unit: Unit) -> Owner | None:
-    """Return a Job whose pods wait; None where they are of several roles, or not all of its Jobs."""
+    """Return a Job with waiting pods. None: they belong to several roles, or some to no Job of the unit."""
     makers = {pod.meta.controller.uid if pod.meta.controller else "" for pod in unit.unplaced}
     jobs = [job for job in unit.jobs if job.meta.ref.uid in makers]
     if len(jobs) < len(makers) or len({job.role_name for job in jobs}) != 1:
@@ -149,7 +149,7 @@ def _find_waiting_job(unit: Unit) -> Owner | None:
 
 
 def _is_plain(unit: Unit, role: Role) -> bool:
-    """Return whether only the owner's controller and user decide its size and the quorums of its Jobs."""
+    """Return whether only the owner's spec and controller decide its size and the quorums of its Jobs."""
     gang, owner = unit.gang, unit.owner
     makers = {job.meta.ref.uid for job in gang.jobs}
     groups_are_plain = all(
@@ -174,7 +174,7 @@ def _is_plain(unit: Unit, role: Role) -> bool:
 
 
 def _pods_by_role(unit: Unit) -> Mapping[str, Sequence[Pod]] | None:
-    """Return the pods of each role. None: the owner does not have exactly the pods that it asks for."""
+    """Return the pods of each role. None: the owner does not have exactly its desired pods."""
     gang = unit.gang
     if len(gang.pods) * len(gang.jobs) > MAX_WORK or any(map(_has_worked, gang.jobs)):
         return None

@@ -1,4 +1,4 @@
-"""Advice about numbers of the gang itself, its size and its quorum: the largest that fits."""
+"""Advice to lower the size or the quorum of the gang to the largest number that fits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gangboard.placement.members import members_with_node
 
 _INDEX = "batch.kubernetes.io/job-completion-index"
 MAX_FEWER_TRIED = 4
-"""Numbers that are tried below the most that fit, where the order decides whether they get there."""
+"""Most lower numbers to try if the order of the scheduler decides whether the largest number fits."""
 ONLY_IN_SOME_ORDERS = "only in some orders"
 
 
@@ -66,7 +66,7 @@ def lower_quorum(what_if: WhatIf) -> Iterator[Advice]:
 def _command(
     what_if: WhatIf, ref: ObjectRef, fields: Sequence[str], number: int, method: ChangeMethod
 ) -> tuple[str, ...]:
-    """Return the command that sets these fields of an object in place; empty where there is none."""
+    """Return the command that sets these fields of an object in place. Empty: the change is not in place."""
     if method is not ChangeMethod.IN_PLACE:
         return ()
     traits = what_if.unit.gang.traits_of(ref)
@@ -85,14 +85,14 @@ def _quorum_holder_label(what_if: WhatIf, group: Group, changed_object: ChangedO
 
 
 def _find_role_with_quorum(unit: Unit) -> Role | None:
-    """Return the role whose quorum its group was made with; None for none, or another by now."""
+    """Return the role whose quorum the group has. None: there is none, or the quorum has changed."""
     if len(unit.roles) != 1 or unit.roles[0].quorum != unit.quorum:
         return None
     return unit.roles[0] if unit.quorum is not None else None
 
 
 def _largest_in_any_order(what_if: WhatIf, most: int, when: When) -> int:
-    """Return how many the scheduler places whichever it takes first; 0 where that is not found."""
+    """Return the largest number that the scheduler places in any order. 0: none was found."""
     for number in range(most, max(0, most - MAX_FEWER_TRIED), -1):
         if what_if.frees(target=number) if when is When.CURRENT else what_if.frees_empty(number):
             return number
@@ -106,7 +106,7 @@ def pods_fit_text(number: int, when: When = When.CURRENT, now: int = 0) -> str:
 
 
 def _quorum_holder(what_if: WhatIf, group: Group) -> ChangedObject | None:
-    """Return where the number stands or could; None where only the size of a Job decides it."""
+    """Return the object that has, or could have, the quorum. None: only the size of a Job decides it."""
     controller = group.meta.controller
     if controller is None or controller.kind == "Workload":
         is_135 = what_if.unit.gang.cluster.gang_api_version == "v1alpha1"
@@ -120,16 +120,16 @@ def _quorum_holder(what_if: WhatIf, group: Group) -> ChangedObject | None:
 
 
 def job_of_group(what_if: WhatIf, group: Group) -> Owner | None:
-    """Return the Job of the unit that made its group; None where something else did."""
+    """Return the Job of the unit that owns its group. None: another object does."""
     controller = group.meta.controller
     uid = controller.uid if controller is not None else ""
     return next((job for job in what_if.unit.jobs if job.meta.ref.uid == uid), None)
 
 
 def lower_size(what_if: WhatIf) -> Iterator[Advice]:
-    """Say at which size a Job or an owner of parts, whose pods are all alike, would be whole: the largest.
+    """Advise the largest size with which a Job, or an owner with roles, whose pods are equal, would be whole.
 
-    Now; where its size is more than the nodes take when empty, then.
+    The size fits now. If the current size does not even fit on drained nodes, the advised size fits on drained nodes.
     """
     unit = what_if.unit
     if not what_if.is_one_shape or unit.foreign_pods:
@@ -166,7 +166,7 @@ def lower_size(what_if: WhatIf) -> Iterator[Advice]:
 
 
 def _resized_object(what_if: WhatIf, job: Owner) -> ChangedObject | None:
-    """Return how the Job is made smaller. None: another owner keeps its size or its quorum."""
+    """Return the object to resize. None: another owner controls the size or the quorum."""
     unit, group, maker = what_if.unit, what_if.unit.group, job.meta.controller
     if job.meta.ref.uid != what_if.own_uid or job.managed_by or job.delegated_template:
         return None
@@ -184,7 +184,7 @@ def _resized_object(what_if: WhatIf, job: Owner) -> ChangedObject | None:
 
 
 def _keeps_its_pods(what_if: WhatIf, job: Owner, size: int) -> bool:
-    """Return whether no pod with a node or that is done goes: with the completions go the last indexes."""
+    """Return whether the smaller Job keeps its placed and succeeded pods. Fewer completions drop the last indexes."""
     if "completions" not in size_fields(job):
         return True
     indexes = {str(index) for index in range(size)}
@@ -201,7 +201,7 @@ def _largest_with_moment(what_if: WhatIf) -> tuple[When, int, int]:
 
 
 def largest_fit(what_if: WhatIf, when: When = When.CURRENT) -> int:
-    """Return the largest number of waiting members of which it is proven that they fit."""
+    """Return the largest number of waiting members that provably fit."""
     low, high = 0, max(0, min(what_if.request.needed, what_if.request.size) - 1)
     separately = sum(
         min(pod_set.count, feasible_nodes_of(what_if.snapshot, pod_set.shape).total_pods(when))
@@ -209,7 +209,7 @@ def largest_fit(what_if: WhatIf, when: When = When.CURRENT) -> int:
     )
     high = middle = min(high, separately)
     while low < high:
-        # What each shape finds by itself is the bound, and often what they find together.
+        # The sum over the shapes is a bound, and often the result.
         if what_if.fits(target=middle) if when is When.CURRENT else what_if.fits_empty(middle):
             low = middle
         else:

@@ -1,4 +1,4 @@
-"""Advice about other gangs: which of them, suspended, make room."""
+"""Advice to suspend other gangs that hold the needed capacity."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from gangboard.placement.running_gangs import RunningGangs, running_gangs_of
 
 MAX_GANGS = 3
 MAX_SEARCHES = 4
-"""Tries of one alone where shapes differ, so that each has to be searched."""
+"""Most single gangs, and most combinations, to try by search."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A gang of equal or lower priority that holds something useful."""
+    """A gang of equal or lower priority that holds useful capacity."""
 
     gang: RunningGang
     held: int
@@ -34,17 +34,17 @@ class _Candidate:
 
 
 def suspend_broken(what_if: WhatIf) -> Iterator[Advice]:
-    """Name the fewest gangs that hold enough room without being whole, at most three."""
+    """Advise to suspend the fewest gangs, at most three, that are not whole and hold enough capacity."""
     yield from _suspend(what_if, AdviceKind.SUSPEND_BROKEN)
 
 
 def suspend_gangs(what_if: WhatIf) -> Iterator[Advice]:
-    """Name the fewest gangs that make room, whole or not, at most three."""
+    """Advise to suspend the fewest gangs, at most three, that hold enough capacity, whole or not."""
     yield from _suspend(what_if, AdviceKind.SUSPEND_GANGS)
 
 
 def _suspend(what_if: WhatIf, kind: AdviceKind) -> Iterator[Advice]:
-    """Name gangs of lower or equal priority: lower priorities first, then those that run shorter."""
+    """Advise to suspend gangs of equal or lower priority: lower priorities first, then shorter runs."""
     if what_if.assessment.empty.answer is not FitAnswer.YES:
         return
     running = running_gangs_of(what_if.unit.gang.cluster.room, what_if.snapshot)
@@ -76,7 +76,7 @@ def _suspend(what_if: WhatIf, kind: AdviceKind) -> Iterator[Advice]:
 
 
 def _held_text(what_if: WhatIf, chosen: Sequence[_Candidate]) -> str:
-    """Return `holds 8 GPUs`, or the part that it frees if members cannot use all of it.
+    """Return `holds 8 GPUs`, or `frees 4 GPUs …` if members cannot use all of it.
 
     The user who decides which gang to stop reads the amount as the size of the gang.
     """
@@ -91,7 +91,7 @@ def _held_text(what_if: WhatIf, chosen: Sequence[_Candidate]) -> str:
 
 
 def _places_add_up(what_if: WhatIf) -> bool:
-    """Return whether the places on each node can simply be added: one shape that shares nodes freely."""
+    """Return whether the places of all nodes add up: one shape without constraints between pods."""
     shape = what_if.shape
     bound = (
         shape.host_ports
@@ -109,7 +109,7 @@ def _priority(what_if: WhatIf) -> int:
 
 
 def _allowed_gangs(what_if: WhatIf, running: RunningGangs) -> BoolColumn:
-    """Return the gangs that advice may stop: none of higher priority, and not the gang itself."""
+    """Return the gangs that advice may stop, without gangs of higher priority and the gang itself."""
     own_uid = what_if.own_uid
     allowed: BoolColumn = running.priorities <= _priority(what_if)
     if own_uid in running.index_by_uid:
@@ -119,14 +119,14 @@ def _allowed_gangs(what_if: WhatIf, running: RunningGangs) -> BoolColumn:
 
 
 def _held_amounts(what_if: WhatIf, running: RunningGangs) -> IntColumn:
-    """Return how much of the deciding resource each holds on nodes where members can go."""
+    """Return how much of the deciding resource each gang holds on nodes that members could use."""
     return running.held(what_if.deciding, what_if.candidate_nodes)
 
 
 def _choose_by_places(
     what_if: WhatIf, running: RunningGangs, allowed: BoolColumn
 ) -> tuple[_Candidate, ...]:
-    """Choose by the places that each makes: the fewest gangs, then those that lose the least."""
+    """Choose gangs by the places that they free: the fewest gangs, then those with the least loss."""
     codes, missing = what_if.missing_by_domain()
     gains = running.gains(what_if.snapshot, what_if.feasible, what_if.shape, codes)
     may = np.flatnonzero(allowed[gains.owners])
@@ -145,9 +145,9 @@ def _choose_by_places(
 
 
 def _order_by_loss(running: RunningGangs, held: IntColumn, gangs: IntColumn) -> IntColumn:
-    """Return places in `RunningGangs.all`, those first whose end loses the least.
+    """Return indexes in `RunningGangs.all`, ordered by the loss if the gang is stopped.
 
-    Gangs that are not whole, then low priorities, then short runs, then those that hold little.
+    Gangs that are not whole come first, then low priorities, then short runs, then gangs that hold little.
     """
     order = np.lexsort(
         (
@@ -165,7 +165,7 @@ def _order_by_loss(running: RunningGangs, held: IntColumn, gangs: IntColumn) -> 
 def _combinations(
     owners: IntColumn, domains: IntColumn, places: IntColumn, missing: IntColumn
 ) -> Iterator[tuple[int, ...]]:
-    """Yield the two or three that make the most places in a domain, where that may be enough."""
+    """Yield the two or three gangs that free the most places in a domain, if that may be enough."""
     order = np.lexsort((owners, -places, domains))
     starts = np.flatnonzero(np.diff(domains[order], prepend=-1))
     remaining = MAX_SEARCHES
@@ -185,7 +185,7 @@ def _combinations(
 def _choose_by_search(
     what_if: WhatIf, running: RunningGangs, allowed: BoolColumn
 ) -> tuple[_Candidate, ...]:
-    """Try a few that hold enough alone, those that lose the least first, then the two and three largest."""
+    """Choose by search: gangs that hold enough alone, least loss first, then the two and three largest."""
     held = _held_amounts(what_if, running)
     least = what_if.shortfall
     holders = np.flatnonzero((held > 0) & allowed)

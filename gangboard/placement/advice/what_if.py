@@ -1,4 +1,4 @@
-"""One what-if of advice: the waiting members and the nodes, with a change of either."""
+"""A what-if of advice: the waiting members and the nodes, with a change of either."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from gangboard.placement.scheduler_order import is_found_in_scheduler_order, sco
 from gangboard.placement.topology_domains import domains_of
 
 STEPS = 2_000
-"""Search steps for one what-if. Advice that is harder to check is not given."""
+"""Search steps of one check. Advice that is harder to check is not given."""
 MAX_HOSTS = 32
-"""Nodes for each shape that a what-if of several shapes looks at: what fits on some fits on all, but for
-what concerns all nodes of a domain."""
+"""Most nodes for each shape in a what-if of several shapes.
+
+A placement on some nodes is also valid on all nodes, except for constraints between nodes."""
 SPARE_HOSTS = 8
-"""More of them, for what another shape takes or a change takes away."""
+"""Additional nodes, for capacity that another shape uses or a change takes away."""
 MAX_SCORES = 5_000
-"""Nodes that are scored for a pod, in all plays of one what-if together: some 20 ms."""
+"""Most node scorings in all simulations of one what-if, which take about 20 ms."""
 _CAPACITY_CAUSES = frozenset(
     {
         PlacementCause.TOO_LARGE,
@@ -43,12 +44,12 @@ _NO_CHANGE: Mapping[str, NodeInfo] = {}
 
 Item = TypeVar("Thing")
 FreedAmounts = dict[str, dict[str, int]]
-"""Node → resource → how much more must be free there, in scheduler units."""
+"""Node → resource → amount that must become free, in scheduler units."""
 
 
 @dataclass(slots=True)
 class WhatIf:
-    """One unit whose members do not fit, and the nodes on which changes are tried."""
+    """A unit whose members do not fit, and the nodes on which changes are tried."""
 
     unit: Unit
     request: PlacementRequest
@@ -56,7 +57,7 @@ class WhatIf:
     snapshot: NodeSnapshot
     pod_sets: tuple[PodSet, ...] = ()
     freed: FreedAmounts | None = None
-    """The least that must become free, once computed."""
+    """The smallest amounts that must become free, once computed."""
     _requests: Mapping[str, int] | None = None
     _feasible: FeasibleNodes | None = None
     _best: tuple[int, ...] | None = None
@@ -84,7 +85,7 @@ class WhatIf:
 
     @property
     def deciding(self) -> str:
-        """The resource that is the trouble; where none alone is, a device, else any."""
+        """The deciding resource. If the assessment has none, it is a device, or else any requested resource."""
         if self.assessment.deciding:
             return self.assessment.deciding
         return min(self.requests, key=lambda name: ("/" not in name, name))
@@ -108,7 +109,7 @@ class WhatIf:
         return self.snapshot.nodes[self.row(name)]
 
     def row(self, name: str) -> int:
-        """Return where a node stands in the columns; KeyError where it is not known."""
+        """Return the row of a node. Raise KeyError if it is unknown."""
         row = self.snapshot.row(name)
         if row is None:
             raise KeyError(name)
@@ -116,7 +117,7 @@ class WhatIf:
 
     @property
     def candidate_nodes(self) -> BoolColumn:
-        """The nodes that could host a member."""
+        """Mask of the nodes that could host a member."""
         keys = self.request.topology_keys
         masks = [
             feasible_nodes_of(self.snapshot, pod_set.shape).eligible(keys)
@@ -127,7 +128,7 @@ class WhatIf:
 
     @property
     def shortfall(self) -> int:
-        """Return how much of the deciding resource must become free at least."""
+        """The least amount of the deciding resource that must become free."""
         for line in self.assessment.totals:
             if line.resource == self.deciding:
                 return max(1, line.needed - line.free)
@@ -136,7 +137,7 @@ class WhatIf:
     def nodes_without(
         self, loads_by_gang: Iterable[Mapping[str, Requested]]
     ) -> dict[str, NodeInfo]:
-        """Return the nodes that these loads leave, by name and without them."""
+        """Return the nodes of these loads by name, without the loads."""
         changed: dict[str, NodeInfo] = {}
         for loads in loads_by_gang:
             for name, load in loads.items():
@@ -148,7 +149,7 @@ class WhatIf:
         return changed
 
     def needed_changes(self, changed: Mapping[str, NodeInfo]) -> dict[str, NodeInfo]:
-        """Return the changed nodes, by name, without those that need not change."""
+        """Return the changed nodes by name, without changes that are not needed."""
 
         def select(names: Sequence[str]) -> dict[str, NodeInfo]:
             return {name: changed[name] for name in names}
@@ -167,7 +168,7 @@ class WhatIf:
         )
         return When.DRAINED if never else When.CURRENT
 
-    # Does it fit then?
+    # Checks after a change
 
     def fits(
         self,
@@ -175,9 +176,9 @@ class WhatIf:
         request: PlacementRequest | None = None,
         target: int | None = None,
     ) -> bool:
-        """Return whether it is proven that the members fit after the change.
+        """Return whether the members provably fit after the change.
 
-        `changed` are nodes by name, `target` another number than the request needs.
+        `changed` are nodes by name. `target` replaces the number that the request needs.
         """
         if request is None and self._adds_up:
             return self.max_members(changed) >= (self.request.needed if target is None else target)
@@ -201,7 +202,7 @@ class WhatIf:
         request: PlacementRequest | None = None,
         target: int | None = None,
     ) -> Fit:
-        """Return whether they fit after the change, with a placement."""
+        """Return whether the members fit after the change, with a placement."""
         request = request or self.request
         target = request.needed if target is None else target
         return check_fit(
@@ -209,15 +210,15 @@ class WhatIf:
         )
 
     def fits_empty(self, target: int) -> bool:
-        """Return whether it is proven that so many fit without the pods that can leave."""
+        """Return whether `target` members provably fit on drained nodes."""
         return self._empty(target) is FitAnswer.YES
 
     def frees_empty(self, target: int) -> bool:
-        """Return whether they fit then and the scheduler comes upon a placement by itself."""
+        """Return whether `target` members fit on drained nodes and the scheduler finds a placement."""
         if self.is_one_shape or not self.fits_empty(target):
             return self.fits_empty(target)
         if self._must_see_all(self.request):
-            return False  # all nodes would have to be played on
+            return False  # a simulation would need all nodes
         best = self._find_best(When.DRAINED)
         nodes = [
             replace(node, now=node.pinned) for node in map(self.snapshot.nodes.__getitem__, best)
@@ -235,9 +236,9 @@ class WhatIf:
         request: PlacementRequest | None = None,
         target: int | None = None,
     ) -> bool:
-        """Return whether they fit after the change and the scheduler comes upon a placement by itself."""
+        """Return whether the members fit after the change and the scheduler finds a placement."""
         if self.is_one_shape:
-            # Wherever each goes, the places of the others are the same number.
+            # The order does not matter for equal pods.
             return self.fits(changed, request, target)
         request = request or self.request
         target = request.needed if target is None else target
@@ -262,13 +263,13 @@ class WhatIf:
         return self._best_snapshot
 
     def _must_see_all(self, request: PlacementRequest) -> bool:
-        """Return whether what fits on some nodes alone may not fit on them beside all the others."""
+        """Return whether a placement on some nodes may be invalid with all nodes."""
         return bool(request.topology_keys) or any(
             is_about_values(pod_set.shape) for pod_set in self.pod_sets
         )
 
     def max_members(self, changed: Mapping[str, NodeInfo] = _NO_CHANGE) -> int:
-        """Return how many members of the one shape fit, in the best domain where it must be one."""
+        """Return how many members fit, for one shape. With topology keys it is the number in the best domain."""
         gains = self._gains(changed)
         if not self.request.topology_keys:
             return int(self.feasible.summary()[0]) + sum(gain for _, gain in gains)
@@ -280,9 +281,9 @@ class WhatIf:
         return max(0, int(counts.max())) if len(counts) else 0
 
     def missing_by_domain(self) -> tuple[IntColumn, IntColumn]:
-        """Return the domain of each node (-1: none that counts) and how many places each lacks.
+        """Return the domain of each node (-1: none) and the missing places of each domain.
 
-        One shape only. Without a topology all nodes are one domain.
+        It supports one shape only. Without topology keys, all nodes are one domain.
         """
         max_pods, size = self.feasible.max_pods(When.CURRENT), self.pod_sets[0].count
         if not self.request.topology_keys:
@@ -299,7 +300,7 @@ class WhatIf:
         return codes, self.request.needed - sums
 
     def _gains(self, changed: Mapping[str, NodeInfo]) -> list[tuple[int, int]]:
-        """Return the place of each changed node in the columns, and how many members more it takes."""
+        """Return (row, additional members) of each changed node."""
         if not changed:
             return []
         nodes = NodeSnapshot(changed.values())
@@ -312,7 +313,7 @@ class WhatIf:
         return list(zip(places, gains.tolist(), strict=True))
 
     def _best_nodes(self, changed: Mapping[str, NodeInfo]) -> Iterable[NodeInfo]:
-        """Return the nodes with the most places for each shape, and those that are changed."""
+        """Return the nodes with the most places for each shape, and the changed nodes."""
         if self._best is None:
             self._best = self._find_best(When.CURRENT)
         chosen = set(self._best) | {self.row(name) for name in changed}
@@ -330,9 +331,9 @@ class WhatIf:
 def keep_only_needed(
     items: Sequence[Item], are_enough: Callable[[Sequence[Item]], bool]
 ) -> tuple[Item, ...]:
-    """Return things that are enough together, without those that are not needed.
+    """Return the items that are enough together, without unneeded ones.
 
-    They are tried in their order. `are_enough` may be called with none of them.
+    The items are tried in their order. `are_enough` may be called without any item.
     """
     needed = tuple(items)
     for item in items:

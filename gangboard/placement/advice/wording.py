@@ -1,4 +1,4 @@
-"""How advice counts and names: room, nodes, and what fits then."""
+"""Text building blocks of advice: amounts, nodes, and the outcome of a change."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ _EXAMPLES = 2
 
 
 def with_method(text: str, method: ChangeMethod) -> str:
-    """Return a sentence that ends with how the change is made, as `ChangeMethod` says it."""
+    """Return a sentence that ends with the method of the change."""
     return f"{text} ({method})."
 
 
 def size_fields(job: Owner) -> tuple[str, ...]:
-    """Return the fields by which a Job is made smaller.
+    """Return the fields that set the size of a Job.
 
-    The completions of an Indexed Job are its members where they equal the parallelism, and work to
-    do where they are more; those of a NonIndexed Job can never be changed.
+    The completions of an Indexed Job are its members if they equal the parallelism. If there are more, they are a work
+    queue. The completions of a NonIndexed Job can never be changed.
     """
     is_all = job.indexed and job.completions == job.parallelism
     return ("parallelism", "completions") if is_all else ("parallelism",)
 
 
 def first_examples(items: Sequence[Named]) -> Sequence[Named]:
-    """Return those that a sentence names: all of three, of more the first two."""
+    """Return the items that a sentence names: up to three, or the first two of more."""
     return items if len(items) <= _SHOWN else items[:_EXAMPLES]
 
 
@@ -75,12 +75,12 @@ def freed_text(freed: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def _amounts_of(amounts: Mapping[str, int]) -> str:
-    # Who frees as much as it says must have freed enough.
+    # Round up, because the amounts in the text must be enough.
     return " and ".join(format_amounts(amounts, round_up=True))
 
 
 def fit_when(when: When, now: int) -> str:
-    """Return `fit now`, or `fit when empty, 1 now` of a number that is too large for now."""
+    """Return `fit now`, or `fit when empty, 1 now` for a number that does not fit now."""
     return "fit now" if when is When.CURRENT else f"fit when empty, {now or 'none'} now"
 
 
@@ -93,5 +93,5 @@ def then_fits(what_if: WhatIf) -> str:
 
 
 def then_fit_when_empty(what_if: WhatIf) -> str:
-    """Return `then all 8 pods fit when empty`: when all pods that can leave those nodes have left."""
+    """Return `then all 8 pods fit when empty`, for nodes without the pods that can leave."""
     return f"{then_fits(what_if)} when empty"

@@ -1,4 +1,4 @@
-"""Members that required anti-affinity keeps out of a zone, or of whatever other label of nodes."""
+"""Sentences about required anti-affinity by a node label other than the hostname, such as a zone."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ from gangboard.placement.sentences.wording import PodCount
 
 
 def shared_scope_text(snapshot: NodeSnapshot, shapes: Iterable[Shape]) -> str:
-    """Return what pods may not share: `a node`, `a value of zone`, `a node or a value of zone`."""
+    """Return the scope that pods must not share: `a node`, `a value of zone`, `a node or a value of zone`."""
     keys = sorted({key for shape in shapes for key in _blocking_labels(snapshot, shape)})
     scopes = ["a node" if key == HOSTNAME else f"a value of {key}" for key in keys]
     return " or ".join(scopes) or "a node"
 
 
 def _blocking_labels(snapshot: NodeSnapshot, shape: Shape) -> set[str]:
-    """Return the labels of nodes by which pods of a shape are kept apart, from each other or others.
+    """Return the node labels by which anti-affinity separates pods of a shape from each other or from other pods.
 
-    Others anywhere in the cluster can have rules about them: only those count that close a node which
-    could host one.
+    Any pod in the cluster can have a matching term. A term counts if it closes an eligible node.
     """
     keys = set(one_per_domain_keys(shape))
     hosts = feasible_nodes_of(snapshot, shape).eligible()
@@ -52,7 +51,7 @@ def _blocking_labels(snapshot: NodeSnapshot, shape: Shape) -> set[str]:
 def anti_affinity_by_label(
     unit: Unit, affected: list[ShapeFit], pod_count: PodCount, *, is_blocked: bool
 ) -> str | None:
-    """Return the sentence for equal pods and one node label. None: there are more shapes or labels."""
+    """Return the sentence about equal pods and one node label. None: there are more shapes or labels."""
     if len(affected) != 1:
         return None
     shape, snapshot = affected[0].shape, nodes_for(unit)
@@ -82,13 +81,13 @@ def anti_affinity_by_label(
 
 
 def _eligible_values(snapshot: NodeSnapshot, shape: Shape, key: str) -> set[str]:
-    """Return the values of the label on nodes that could ever host one."""
+    """Return the values of the label on eligible nodes."""
     rows = np.flatnonzero(feasible_nodes_of(snapshot, shape).eligible()).tolist()
     return {value for row in rows if (value := snapshot[row].labels.get(key)) is not None}
 
 
 def _blocked_values_text(snapshot: NodeSnapshot, shape: Shape, key: str) -> str:
-    """Return how many of the values that could host one have a pod that keeps it away."""
+    """Return the clause about eligible values that have a conflicting pod. Empty: there is none."""
     values = _eligible_values(snapshot, shape, key)
     terms = snapshot.terms(When.CURRENT)
     taken = sum(

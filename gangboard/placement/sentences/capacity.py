@@ -1,4 +1,4 @@
-"""Too little room: for good, now, in pieces, or for lack of places for pods."""
+"""Sentences about insufficient capacity: permanent, current, fragmented, or by the pod limit of nodes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from gangboard.placement.sentences.wording import (
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """A resource of which the nodes have less in total than some members need."""
+    """A resource of which nodes have less in total than some members need."""
 
     resource: str
     pod_count: PodCount
@@ -48,11 +48,11 @@ class Shortage:
     available: int
     nodes: int
     labels: str = ""
-    """The labels of those nodes, where others do not have them."""
+    """The labels that select those nodes, if there are other nodes."""
 
 
 def capacity_code(assessment: Assessment) -> str:
-    """Return the code of a cause that is about room."""
+    """Return the code of a cause about capacity."""
     if assessment.deciding == PODS:
         return "node-pod-limit"
     if assessment.cause is PlacementCause.TOO_LARGE:
@@ -65,7 +65,7 @@ def capacity_code(assessment: Assessment) -> str:
 def capacity_reason(
     unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], code: str
 ) -> PlacementReason:
-    """Return the reason of a cause that is about room."""
+    """Return the reason of a cause about capacity."""
     withheld, evidence = withheld_devices_text(unit, shapes)
     text = f"{_shortage_text(unit, assessment, shapes)}{_unavailable_nodes_text(shapes)}{withheld}"
     is_blocked = assessment.cause is PlacementCause.TOO_LARGE
@@ -88,7 +88,7 @@ def _shortage_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit
 
 
 def _unavailable_nodes_text(shapes: Sequence[ShapeFit]) -> str:
-    """Return `; 1 more node is cordoned`: nodes that members could use if they were given back."""
+    """Return `; 1 more node is cordoned` for unavailable nodes that members could otherwise use."""
     numbers = {
         node_filter: max(
             (_count_excluded(shape_fit, node_filter) for shape_fit in shapes), default=0
@@ -111,7 +111,7 @@ def _unavailable_nodes_text(shapes: Sequence[ShapeFit]) -> str:
 
 
 def _out_of_reach_texts(shapes: Sequence[ShapeFit]) -> list[str]:
-    """Return `3 more nodes have another zone than …`: out of reach of what members must be near."""
+    """Return `3 more nodes have another zone (pod affinity)` for nodes that pod affinity excludes."""
     terms = {
         shape_fit.shape.pod_affinity
         for shape_fit in shapes
@@ -137,9 +137,9 @@ def _count_excluded(shape_fit: ShapeFit, node_filter: Filter) -> int:
 def find_shortage(
     unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], when: When
 ) -> Shortage | None:
-    """Return the numbers of the deciding resource: over all members, or for those of one shape.
+    """Return the shortage of the deciding resource, for all members or for those of one shape.
 
-    None: enough of it exists for each shape and for all together.
+    None: it is enough for each shape and for all together.
     """
     resource = assessment.deciding
     for line in assessment.totals:
@@ -183,7 +183,7 @@ def _count_eligible(shapes: Sequence[ShapeFit]) -> int:
 
 
 def _selector_text(shapes: Sequence[ShapeFit]) -> str:
-    """Return the labels by which pods of one shape leave nodes out; empty for several shapes."""
+    """Return the node selector of the only shape, if it excludes nodes. Empty: other cases."""
     if len(shapes) != 1 or Filter.SELECTOR not in shapes[0].eligibility.excluded:
         return ""
     return selector_labels_text(shapes[0].shape)
@@ -200,7 +200,7 @@ def _insufficient_text(shortage: Shortage, is_occupied: bool) -> str:
     needed, available = needed_and_available(shortage.resource, shortage.needed, shortage.available)
     nodes = usable_nodes_text(shortage.nodes, shortage.labels)
     text = f"{shortage.pod_count.verb('need')} {needed}, and {free_text(shortage.resource, available)} on {nodes}"
-    # Less than one pod needs is enough for none, wherever it is.
+    # With less than the request of one pod in total, "nowhere enough for one" would be obvious.
     is_enough_for_one = shortage.available * shortage.pod_count.number >= shortage.needed
     if is_occupied and is_enough_for_one and min(shortage.pod_count.number, shortage.nodes) > 1:
         return f"{text}, nowhere enough for one"
@@ -243,7 +243,7 @@ def _fragmented_when_empty_text(
 
 
 def _requests_text(shape_fit: ShapeFit, pod_count: PodCount) -> str:
-    """Return what each pod of the shape asks for."""
+    """Return the requests of each pod of the shape."""
     requested = {
         name: amount for name, amount in requested_amounts(shape_fit.shape).items() if name != PODS
     }
@@ -276,7 +276,7 @@ def _fragmented_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeF
 
 
 def _decides_alone(unit: Unit, shape_fit: ShapeFit, resource: str, most: int) -> bool:
-    """Return whether the free amount of one resource decides how many pods fit, so that no node lacks another."""
+    """Return whether the free amount of one resource alone decides how many pods fit."""
     pods_by_node = (
         _free_amounts(unit, shape_fit, resource, When.CURRENT)
         // requested_amounts(shape_fit.shape)[resource]
@@ -285,7 +285,7 @@ def _decides_alone(unit: Unit, shape_fit: ShapeFit, resource: str, most: int) ->
 
 
 def _different_nodes_text(assessment: Assessment, shape_fit: ShapeFit, suffix: str) -> str:
-    """Return the sentence for nodes that have enough of one resource and lack another."""
+    """Return the sentence about nodes that have enough of one resource and lack another."""
     free = format_amounts(
         {
             line.resource: line.free
@@ -299,14 +299,14 @@ def _different_nodes_text(assessment: Assessment, shape_fit: ShapeFit, suffix: s
 
 
 def _scarcest(assessment: Assessment, shape_fit: ShapeFit) -> str:
-    """Return the resource that stops most nodes, or the one with the least to spare."""
+    """Return the resource that limits most nodes, or the one with the smallest free share."""
     stops = [
         limit for limit, _, _ in shape_fit.saturated if limit in requested_amounts(shape_fit.shape)
     ]
     if stops and stops[0] != PODS:
         return stops[0]
     lines = [line for line in assessment.totals if line.resource != PODS and line.needed]
-    # Hundreds of a share are enough to choose what a sentence is about.
+    # Whole percents are precise enough to choose the resource of a sentence.
     tightest = min(lines, key=lambda line: line.free * 100 // line.needed, default=None)
     return tightest.resource if tightest is not None else ""
 

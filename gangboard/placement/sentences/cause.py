@@ -1,4 +1,4 @@
-"""The code and the sentence why members have no node."""
+"""The placement reason of a unit: code and sentence why its members have no node."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from gangboard.placement.sentences.wording import PlacementReason, pod_count_of
 
 _SHOWN = 3
 _RETRY_NOT_SEEN = (Evidence("tried since there is room", "not seen"),)
-# Which causes can have a code, to be quick: it is asked for each rule of each unit that waits.
+# Causes of each code. They allow a quick check, because every rule asks for every waiting unit.
 _CAPACITY_CAUSES = frozenset(
     {
         PlacementCause.TOO_LARGE,
@@ -62,7 +62,7 @@ _PASSING_CAUSES = (
     | _FITTING_CAUSES
 )
 _ANY_CAUSE = frozenset(PlacementCause)
-"""The causes of a code that is not listed."""
+"""Causes of a code that `_CAUSES` does not list."""
 _NO_NODE_CAUSE: frozenset[PlacementCause] = frozenset({PlacementCause.NO_ELIGIBLE_NODE})
 _CAUSES: dict[str, frozenset[PlacementCause]] = {
     "no-nodes": _NO_NODE_CAUSE,
@@ -93,18 +93,18 @@ _EXPLAINED_MESSAGES = (
     "node(s) didn't have free ports for the requested pod ports",
     "rejected due to timeout after waiting",
 )
-"""Prefixes of scheduler messages that the arithmetic explains as well, and of a gang that timed out. Plugins:
+"""Prefixes of scheduler messages that the arithmetic also explains, and the message of a gang that timed out. Plugins:
 noderesources, nodeunschedulable, tainttoleration, nodeaffinity, nodeports (1.35 to 1.37)."""
 _CODES_WITHOUT_NODES = frozenset({VOLUME, CLAIM})
-"""Codes that the scheduler reports before it looks at nodes. They need no knowledge of nodes."""
+"""Codes of reasons that apply before the scheduler considers nodes, so they are known without nodes."""
 
 
 def placement_reason(unit: Unit, code: str = "") -> PlacementReason | None:
     """Return why members that the scheduler refuses have no node. None: unknown.
 
-    With `code` it returns the reason only if it has that code. Blocked reasons come before passing ones, and
-    reasons that no room would help come before lack of room. For members that the scheduler holds back,
-    or reports an error for, the reason is about their claims, if any.
+    `code` limits the result to a reason with this code. Blocked reasons come before passing ones, and reasons that more
+    capacity would not solve come before lack of capacity. For members that the scheduler holds back, or reports an
+    error for, the reason is about their claims, if any.
     """
     placing = unit.placing
     if placing is None:
@@ -126,22 +126,22 @@ def placement_reason(unit: Unit, code: str = "") -> PlacementReason | None:
 
 
 def explains_error(unit: Unit) -> bool:
-    """Return whether it is known why an attempt ended in an error, and there is a rule that says it."""
+    """Return whether the cause of a scheduling error is known, and a rule reports it."""
     if placement_reason(unit, "no-nodes") is not None:
         return True
     return unusable_claims_reason(unit) is not None and placement_reason(unit) is not None
 
 
 def _is_refused(unit: Unit) -> bool:
-    """Return whether the scheduler says of members that there is no place for them."""
+    """Return whether the scheduler reports members as unschedulable."""
     return bool(unit.refused) or group_refusal(unit) is not None or _fails_without_nodes(unit)
 
 
 def _fails_without_nodes(unit: Unit) -> bool:
-    """Return whether the attempt ended in an error because there is no node.
+    """Return whether the attempt ended in an error because the cluster has no node.
 
-    The scheduler of 1.37.0 says `error in "DynamicResources" PodGroupPostFilter plugins: not found` of
-    a gang. It reports the real cause for a single pod (observed).
+    For a gang, the scheduler of 1.37.0 reports `error in "DynamicResources" PodGroupPostFilter plugins: not found`. For a
+    single pod it reports the real cause (observed).
     """
     placing = unit.placing
     return placing is not None and placing.has_no_nodes and has_rejected_pods(unit)
@@ -150,7 +150,7 @@ def _fails_without_nodes(unit: Unit) -> bool:
 def _find_reason(
     unit: Unit, placing: Placing, assessment: Assessment | None, code: str
 ) -> PlacementReason | None:
-    """Return the reason; where another code than the one asked for is found, it may be None."""
+    """Return the reason. It may be None if the reason has another code than the requested one."""
     if assessment is None:
         return _reason_before_nodes(unit)
     cause, shapes = assessment.cause, placing.shapes
@@ -182,7 +182,7 @@ def _find_reason(
 
 
 def _reason_before_nodes(unit: Unit) -> PlacementReason | None:
-    """Return the reason that applies before any node is considered: observed claims before messages."""
+    """Return the reason that applies before any node is considered. Observed claims come before messages."""
     observed, reported = unusable_claims_reason(unit), message_about_pods(unit)
     if observed is None or (reported is not None and reported.blocked and not observed.blocked):
         return reported
@@ -197,10 +197,10 @@ def _is_blocked(assessment: Assessment) -> bool:
 def _reason_despite_fit(
     unit: Unit, placing: Placing, assessment: Assessment
 ) -> PlacementReason | None:
-    """Return the reason although the amounts fit. None: unknown."""
+    """Return the reason of members that fit by the arithmetic. None: unknown."""
     reported = message_about_nodes(unit)
     if retry_due(unit) is not None:
-        # The last word stays where it was one that room can change.
+        # Until the next attempt, the code of the last message stays.
         return _retry_reason(
             assessment, reported.code if reported is not None else "insufficient-resources"
         )
@@ -214,8 +214,8 @@ def _reason_despite_fit(
         return reported
     if len(placing.shapes) < 2 or unit.quorum is None or not _is_explained_by_arithmetic(unit):
         return None
-    # Design §3, `fragmented`: "Where one exists and the scheduler's order misses it, say that."
-    # Equal pods cannot miss it, and pods outside of a gang would have been placed.
+    # A placement exists, and the scheduler's order can miss it. This cannot happen to equal pods. Pods outside a gang
+    # would have been placed.
     pod_count = pod_count_of(assessment)
     text = f"{pod_count} would fit together now, but the scheduler tries them one by one"
     if is_refused_since(unit):
@@ -226,8 +226,8 @@ def _reason_despite_fit(
 def _is_explained_by_arithmetic(unit: Unit) -> bool:
     """Return whether the scheduler names only reasons that the arithmetic covers as well.
 
-    Otherwise another filter is the cause (one that only the scheduler knows, a plugin, an extender), and not
-    the order in which it takes the pods.
+    Otherwise the cause is another filter (a plugin, an extender, or one that only the scheduler knows), and not the
+    order of the pods.
     """
     return all(
         reason.startswith(_EXPLAINED_MESSAGES)
@@ -237,7 +237,7 @@ def _is_explained_by_arithmetic(unit: Unit) -> bool:
 
 
 def _retry_reason(assessment: Assessment, code: str) -> PlacementReason:
-    """Return the reason to show until the scheduler can have tried again."""
+    """Return the reason to show until the scheduler had time to try again."""
     pod_count = pod_count_of(assessment)
     text = f"there is room for {pod_count} now, and the scheduler has not been seen to try again"
     nodes = sorted(assessment.now.placement)[:_SHOWN]
@@ -247,7 +247,7 @@ def _retry_reason(assessment: Assessment, code: str) -> PlacementReason:
 
 
 def fits_without_unsupported(unit: Unit, assessment: Assessment) -> bool:
-    """Return whether the members would fit now without what arithmetic leaves out (volumes, claims, …)."""
+    """Return whether the members would fit now without their unsupported requirements (volumes, claims, …)."""
     shapes = [pod_set.shape for pod_set in assessment.request.pod_sets]
     if not any(shape.unsupported or shape.undecidable for shape in shapes):
         return False

@@ -1,4 +1,4 @@
-"""Members that would fit without their topology, host ports, anti-affinity or topology spread."""
+"""Sentences about members that would fit without topology, host ports, anti-affinity or topology spread."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def constraint_code(assessment: Assessment) -> str:
 def constraint_reason(
     unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], code: str
 ) -> PlacementReason:
-    """Return the reason of a constraint; it is blocked where it stands on empty nodes too."""
+    """Return the reason about a constraint. It is blocked if the members do not fit on drained nodes either."""
     is_blocked = assessment.empty.answer is FitAnswer.NO
     evidence: tuple[Evidence, ...] = ()
     if code == "topology-does-not-fit":
@@ -76,7 +76,7 @@ def constraint_reason(
 
 
 def _without_constraint_evidence(unit: Unit, assessment: Assessment, is_blocked: bool) -> Evidence:
-    """Return the evidence that the constraint is the only cause. The code and the advice rely on it."""
+    """Return the evidence that the members fit without the constraint. The code and the advice rely on it."""
     moment = "on empty nodes" if is_blocked else "now"
     return Evidence(
         f"without the {names(assessment.constraints)}",
@@ -111,7 +111,7 @@ def _topology_text(
 def _best_domain(
     unit: Unit, shapes: Sequence[ShapeFit], when: When, keys: Sequence[str]
 ) -> tuple[tuple[str, ...], int] | None:
-    """Return the domain in which most pods fit and how many; None for pods of several shapes."""
+    """Return the domain in which most pods fit, and their number. None: several shapes, or no domain."""
     if len(shapes) != 1:
         return None
     pods_by_values: dict[tuple[str, ...], int] = {}
@@ -134,14 +134,14 @@ def _pairs_text(keys: Sequence[str], values: Sequence[str]) -> str:
 def _domain_evidence(
     keys: Sequence[str], values: Sequence[str], adjective: str
 ) -> tuple[Evidence, ...]:
-    """A hostname as a value is the name of a node: it goes with a reference."""
+    """Return the values of a domain as evidence. A hostname has a reference to its node."""
     return tuple(
         Evidence(f"{adjective} {key}", value, node_ref(value) if key == HOSTNAME else None)
         for key, value in zip(keys, values, strict=True)
     )
 
 
-# One pod of a kind on a node
+# Host ports and anti-affinity
 
 
 def _ports_text(assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool) -> str:
@@ -180,7 +180,7 @@ def _anti_affinity_text(
 def _anti_affinity_to_others_text(
     places: str, affected: Sequence[ShapeFit], pod_count: PodCount, is_blocked: bool
 ) -> str:
-    """Return the sentence for pods that share nodes with their like, but not with certain other pods."""
+    """Return the sentence about pods that must not share nodes with certain other pods, but may with each other."""
     text = f"{pod_count} must not share {places} with certain other pods"
     total = len({name for shape_fit in affected for name in shape_fit.eligibility.eligible})
     occupied = max(
@@ -199,14 +199,14 @@ def _anti_affinity_to_others_text(
 
 
 def _nodes_with_conflicting_pods(shape_fit: ShapeFit) -> Iterator[int]:
-    """Yield the number of nodes with a pod that is kept apart from these."""
+    """Yield the number of nodes with a conflicting pod."""
     return (number for limit, number, _ in shape_fit.saturated if limit == Constraint.ANTI_AFFINITY)
 
 
 def _affected_pods(
     assessment: Assessment, shapes: Sequence[ShapeFit], affected: Sequence[ShapeFit]
 ) -> PodCount:
-    """Return the pods that the constraint is about."""
+    """Return the pods with the constraint."""
     if len(affected) == len(shapes):
         return pod_count_of(assessment)
     number = sum(shape_fit.count for shape_fit in affected)
@@ -214,7 +214,7 @@ def _affected_pods(
 
 
 def _one_per_node_text(affected: Sequence[ShapeFit], is_blocked: bool) -> str:
-    """Return on how many of the nodes one of them can go."""
+    """Return the clause about the nodes that take one of these pods."""
     if len(affected) == 1:
         total, now = len(affected[0].eligibility.eligible), affected[0].open_nodes
     else:
@@ -235,7 +235,7 @@ def _one_per_node_text(affected: Sequence[ShapeFit], is_blocked: bool) -> str:
 def spread_text(
     unit: Unit, assessment: Assessment, is_blocked: bool
 ) -> tuple[str, tuple[Evidence, ...]]:
-    """Return what keeps members out of domains that have room, and the domain that decides."""
+    """Return the sentence about a topology spread constraint, and evidence with the deciding domain."""
     when = When.DRAINED if is_blocked else When.CURRENT
     several = multiply_constrained_pods(assessment.request)
     if several is not None:
@@ -271,7 +271,7 @@ def spread_text(
 
 
 def _joint_spread_text(unit: Unit, assessment: Assessment, members: PodSet, when: When) -> str:
-    """Return the sentence for several constraints, with the most pods that they let in together."""
+    """Return the sentence about several constraints, with the upper bound of pods."""
     most, pod_count = max_pods_by_all(nodes_for(unit), members, when), pod_count_of(assessment)
     rules = listed([_constraint_text(spread) for spread in members.shape.spreads])
     fit_text = (
@@ -291,7 +291,7 @@ def _moment_text(when: When) -> str:
 
 
 def _uncounted_text(spread: Spread, domains: Sequence[Domain]) -> str:
-    """Return the sentence for pods that do not count themselves, so that placing them changes no number."""
+    """Return the clause for a constraint that does not count the pods themselves."""
     closed = sum(not is_open(spread, domains, domain) for domain in domains)
     have = "has" if closed == 1 else "have"
     return f"{out_of(closed, len(domains), 'value')} {have} too many of the pods that it counts"

@@ -1,4 +1,4 @@
-"""Sentences for units of which no node could ever host a member."""
+"""Sentences about shapes without any eligible node."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from gangboard.placement.sentences.wording import (
     unreported_text,
 )
 
-# What was done to a node, with the code of each. The order is that of a tie.
+# Filters about the state of nodes, with their codes. Earlier ones win a tie.
 _CODES: Mapping[Filter, str] = {
     Filter.UNSAID: "nodes-unschedulable",
     Filter.CORDON: "nodes-unschedulable",
@@ -42,13 +42,13 @@ _CODES: Mapping[Filter, str] = {
 
 
 def find_shape_without_node(shapes: Sequence[ShapeFit]) -> ShapeFit | None:
-    """Return the shape with most members that has no eligible node; None when each has one."""
+    """Return the shape with the most members that has no eligible node. None: each shape has one."""
     hostless = [fit for fit in shapes if fit.count and not fit.eligibility.eligible]
     return max(hostless, key=lambda fit: fit.count, default=None)
 
 
 def exclusion_code(unit: Unit, shapes: Sequence[ShapeFit]) -> str:
-    """Return the code: that of the owner's requirements first, then of the filter that excludes most nodes."""
+    """Return the code of the owner's requirements, or of the filter that excludes most nodes. Empty: no such shape."""
     if not unit.gang.cluster.room.nodes:
         return "no-nodes"
     shape = find_shape_without_node(shapes)
@@ -59,7 +59,7 @@ def exclusion_code(unit: Unit, shapes: Sequence[ShapeFit]) -> str:
 
 
 def _decisive_filter(shape: ShapeFit) -> Filter | None:
-    """Return the filter that removes most of the nodes that suit the owner; None if none does."""
+    """Return the filter that excludes most of the nodes that match the owner's requirements. None: there are none."""
     excluded = shape.eligibility.excluded
     causes = {
         node_filter: nodes
@@ -68,7 +68,7 @@ def _decisive_filter(shape: ShapeFit) -> Filter | None:
     }
     if causes:
         return max(causes, key=lambda node_filter: causes[node_filter].count)
-    # Silent nodes might do. They are the cause if no other cause is known.
+    # Nodes without `status.allocatable` might fit. They are the cause only if no other cause is known.
     is_known = Filter.MISSING_RESOURCE in excluded or Filter.TOO_SMALL in excluded
     return Filter.UNSAID if Filter.UNSAID in excluded and not is_known else None
 
@@ -104,7 +104,7 @@ def exclusion_reason(
 
 
 def _unreported_nodes_text(shape: ShapeFit) -> str:
-    """Return the half sentence about nodes without `status.allocatable`, which might host members."""
+    """Return the clause about nodes without `status.allocatable`, which might host members."""
     unsaid = shape.eligibility.excluded.get(Filter.UNSAID)
     if unsaid is None:
         return ""
@@ -112,7 +112,7 @@ def _unreported_nodes_text(shape: ShapeFit) -> str:
     return f"; {unsaid.count} more {noun} {unreported_text(unsaid.count)}"
 
 
-# What was done to the nodes
+# States of nodes
 
 
 def _excluded_text(snapshot: NodeSnapshot, shape: ShapeFit, pod_count: PodCount) -> str:
@@ -170,14 +170,14 @@ def _state_text(
 
 
 def _names_text(excluded_nodes: Excluded) -> str:
-    """Return `n1 and n2`, `n1, n2 and 5 more`: the examples go with their references."""
+    """Return the example nodes, `n1 and n2` or `n1, n2 and 5 more`. They have references as evidence."""
     if excluded_nodes.count <= len(excluded_nodes.examples):
         return listed(excluded_nodes.examples)
     return f"{', '.join(excluded_nodes.examples[:2])} and {excluded_nodes.count - 2} more"
 
 
 def _authors_text(excluded_nodes: Excluded, snapshot: NodeSnapshot, *, taints: bool = False) -> str:
-    """Return who cordoned these nodes, or set their taints; empty if it is not one author of all of them."""
+    """Return the author of the cordons, or of the taints. Empty: several authors, or an unknown one."""
     if excluded_nodes.count > len(excluded_nodes.examples):
         return ""
     nodes = [_node_named(snapshot, name) for name in excluded_nodes.examples]
@@ -191,7 +191,7 @@ def _node_named(snapshot: NodeSnapshot, name: str) -> NodeInfo:
 def _taint_author(node: NodeInfo) -> FieldWriter | None:
     """Return the last writer of the list of taints, if it was a person.
 
-    Controllers also write that list, and their name does not tell who set the other taints in it.
+    Controllers also write that list, and their name does not tell who set the other taints.
     """
     writer = node.tainted_by
     return writer if writer is not None and author_of(writer).by_person else None

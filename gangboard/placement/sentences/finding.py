@@ -1,4 +1,4 @@
-"""The finding of a rule about members that the scheduler refuses: sentence, advice and evidence."""
+"""Findings about members that the scheduler refuses: sentence, advice and evidence."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SHOWN_CLAIMS = 8
 
 
 def placement_finding(rule: UnitRule, unit: Unit) -> Finding | None:
-    """Return the finding of a rule, when its code is why members that are needed have no node."""
+    """Return the finding of a rule if its code is the reason why needed members have no node."""
     reason = placement_reason(unit, rule.code)
     if reason is None or not lacks_room(unit):
         return None
@@ -57,7 +57,7 @@ def placement_finding(rule: UnitRule, unit: Unit) -> Finding | None:
 def reason_of(unit: Unit) -> tuple[str, tuple[Evidence, ...]]:
     """Return the sentence why waiting members have no node, and references to the objects that it names.
 
-    It covers all workers that wait beside each other. Empty: unknown.
+    It covers all ungrouped workers that wait together. Empty: unknown.
     """
     reason = placement_reason(unit.together or unit)
     return (reason.sentence, reason.evidence) if reason is not None else ("", ())
@@ -69,7 +69,7 @@ def advice_of(
     """Return advice, references to the objects that it names, and the time to compute it again.
 
     Names are only for users who may see them. Advice that counts on a deadline expires with it. The advice
-    covers all workers that wait beside each other.
+    covers all ungrouped workers that wait together.
     """
     advised = advise(unit.together or unit)
     named = {
@@ -85,13 +85,13 @@ def advice_of(
 
 
 def _step(advice: Advice) -> AdvisedStep:
-    """Return the change as a step. It acts on nodes only where the sentence names all of them."""
+    """Return the advice as a step. It only acts on nodes if the sentence names all of them."""
     nodes = advice.nodes if set(advice.nodes) <= set(advice.named) else ()
     return AdvisedStep(advice.text, advice.change, advice.command, objects=advice.gangs or nodes)
 
 
 def evidence_of(unit: Unit, reason: PlacementReason | None = None) -> tuple[Evidence, ...]:
-    """Return the numbers of the arithmetic: amounts, nodes by shape, and the evidence of the reason."""
+    """Return the evidence of the arithmetic (amounts, and nodes by shape) and of the reason."""
     placing = unit.placing
     lines = [Evidence("pods placed", f"{len(unit.placed)} of {unit.wanted}", unit.owner.meta.ref)]
     if unit.quorum is not None and unit.group is not None:
@@ -107,7 +107,7 @@ def evidence_of(unit: Unit, reason: PlacementReason | None = None) -> tuple[Evid
 
 
 def _amounts_evidence(unit: Unit, assessment: Assessment) -> Iterator[Evidence]:
-    """Yield the resources of which too little is free, and the one that decides."""
+    """Yield the short resources and the deciding one."""
     for line in assessment.totals:
         if line.free < line.needed or line.resource == assessment.deciding:
             yield Evidence(line.resource, _amounts_text(line), source_of(unit))
@@ -121,7 +121,7 @@ def _amounts_text(line: Total) -> str:
 
 
 def _nodes_evidence(unit: Unit, shape_fit: ShapeFit) -> Evidence:
-    """Return how many nodes could host pods of a shape, and what excludes the others."""
+    """Return how many nodes could host pods of a shape, and which filters exclude the others."""
     eligible = len(shape_fit.eligibility.eligible)
     excluded_by_filter = shape_fit.eligibility.excluded
     total = eligible + sum(excluded.count for excluded in excluded_by_filter.values())
@@ -135,7 +135,7 @@ def _nodes_evidence(unit: Unit, shape_fit: ShapeFit) -> Evidence:
 
 
 def message_evidence_of(unit: Unit, messages: tuple[SchedulerMessage, ...]) -> tuple[Evidence, ...]:
-    """Return the scheduler's most specific text, that of the group, and what autoscalers say."""
+    """Return the scheduler's most specific message, its message about the group, and those of autoscalers."""
     best = best_scheduler_message(messages)
     lines = [] if best is None else [Evidence("scheduler says", best.raw, best.source)]
     of_group = [
@@ -158,7 +158,7 @@ def message_evidence_of(unit: Unit, messages: tuple[SchedulerMessage, ...]) -> t
 
 
 def _gate_evidence(unit: Unit) -> Iterator[Evidence]:
-    """Yield what members that fit keep from others while they wait for the rest (1.35)."""
+    """Yield the nodes that members at the gate reserve while they wait for the others (1.35)."""
     gated = [pod for pod in unit.unplaced if pod.is_at_gate]
     if not gated:
         return
@@ -171,7 +171,7 @@ def _gate_evidence(unit: Unit) -> Iterator[Evidence]:
 
 
 def _autoscaler_evidence(unit: Unit) -> Iterator[Evidence]:
-    """Yield why an autoscaler brings no node: the newest word of each about pods that wait."""
+    """Yield the newest event of each autoscaler that it adds no node for waiting pods."""
     waiting = {pod.meta.ref.uid for pod in unit.unplaced}
     newest: dict[str, Event] = {}
     for event in unit.events:
@@ -187,7 +187,7 @@ def _autoscaler_evidence(unit: Unit) -> Iterator[Evidence]:
 
 
 def _node_claim_evidence(unit: Unit) -> Iterator[Evidence]:
-    """Yield the state of the NodeClaims made for waiting pods."""
+    """Yield the state of the NodeClaims for waiting pods."""
     claims = nominations(unit)
     for advice in claims[:_SHOWN_CLAIMS]:
         yield from advice.evidence
@@ -206,7 +206,7 @@ def _provisioning_evidence(unit: Unit) -> Iterator[Evidence]:
 
 
 def _refusing_autoscaler(event: Event) -> str:
-    """Return which autoscaler says that it brings no node; empty for all other events."""
+    """Return the autoscaler that reports in an event that it adds no node. Empty: any other event."""
     if event.reason == "NotTriggerScaleUp":
         return "cluster-autoscaler"
     if event.reason == "FailedScheduling" and event.reporter == "karpenter":

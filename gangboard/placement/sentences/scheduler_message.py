@@ -1,4 +1,4 @@
-"""Reasons that only the scheduler's message tells: volumes, claims, spread, and affinity between pods.
+"""Reasons that are only in the scheduler's message: volumes, claims, spread, and affinity between pods.
 
 Texts as in pkg/scheduler/framework/plugins of Kubernetes 1.35 to 1.37 (volumebinding, volumezone,
 volumerestrictions, nodevolumelimits, dynamicresources, podtopologyspread, interpodaffinity). Text is no API, so
@@ -26,7 +26,7 @@ from gangboard.placement.sentences.wording import PlacementReason
 VOLUME, CLAIM = "volume-unavailable", "claim-unavailable"
 SPREAD, ANTI_AFFINITY = "spread-constraints", "pod-anti-affinity"
 
-# Said before any node is looked at: (code, blocked, pattern, sentence). Room does not matter then.
+# Messages before any node is considered: (code, blocked, pattern, sentence). Capacity does not matter.
 _POD_MESSAGES: tuple[tuple[str, bool, re.Pattern[str], str], ...] = (
     (
         VOLUME,
@@ -105,7 +105,7 @@ _POD_MESSAGES: tuple[tuple[str, bool, re.Pattern[str], str], ...] = (
         "need a ResourceClaim that others use",
     ),
 )
-# Said of nodes: pattern → (code, what the sentence says of them).
+# Messages about nodes: (prefix, code, text in the sentence).
 _NODE_MESSAGES: tuple[tuple[str, str, str], ...] = (
     ("node(s) had volume node affinity conflict", VOLUME, "the volume cannot be reached"),
     (
@@ -158,7 +158,7 @@ _NODE_MESSAGES: tuple[tuple[str, str, str], ...] = (
         "pods that are there keep others away by required anti-affinity",
     ),
 )
-# What does not change by itself: only these, and nothing waits for room that may become free.
+# Reasons that do not change by themselves. If a message has no other reasons, more free capacity does not help.
 _PERMANENT_REASONS = (
     "node(s) were unschedulable",
     "node(s) had untolerated taint",
@@ -174,23 +174,23 @@ _PERMANENT_REASONS = (
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The reason that one message of the scheduler tells."""
+    """The reason in one message of the scheduler."""
 
     code: str
     text: str
-    """With a verb for several pods, such as `need the …`, or about nodes."""
+    """Text with a verb for several pods, such as `need the …`, or text about nodes."""
     blocked: bool
     nodes: int
-    """On how many nodes; 0 when no node matters."""
+    """Number of nodes. 0: the reason is not about nodes."""
 
 
 def message_about_pods(unit: Unit) -> PlacementReason | None:
-    """Return a reason that applies before the scheduler looks at any node."""
+    """Return a reason that applies before the scheduler considers any node."""
     return _most_frequent(unit, of_nodes=False)
 
 
 def message_about_nodes(unit: Unit) -> PlacementReason | None:
-    """Return the reason that the scheduler finds on most nodes."""
+    """Return the reason that the scheduler reports for most nodes."""
     return _most_frequent(unit, of_nodes=True)
 
 
@@ -231,7 +231,7 @@ def _names_text(unit: Unit, code: str) -> str:
 
 
 def waiting_together_text(unit: Unit, explained: int) -> str:
-    """Return the words that all of a gang wait, if the scheduler explains only some of them."""
+    """Return the clause that all pods of a gang wait, if the scheduler explains only some of them."""
     waiting = len(unit.unplaced)
     if unit.quorum is None or waiting <= explained:
         return ""
@@ -239,7 +239,7 @@ def waiting_together_text(unit: Unit, explained: int) -> str:
 
 
 def _most_important(readings: Iterable[tuple[_Reading, int]]) -> _Reading:
-    """Return the most important reading: a blocking one first, then the one about most pods."""
+    """Return the most important reading. Blocking readings come first, then those about most pods."""
     counts: Counter[_Reading] = Counter()
     for reading, number in readings:
         counts[reading] += number

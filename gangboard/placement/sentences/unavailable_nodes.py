@@ -1,4 +1,4 @@
-"""Nodes in maintenance, as evidence, and devices that pods cannot get, as half a sentence."""
+"""Evidence about nodes in maintenance, and the clause about devices that are not allocatable."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _SHOWN_NODES = 3
 
 
 def maintenance_evidence(unit: Unit) -> Iterator[Evidence]:
-    """Yield the conditions of a few nodes that would suit, and that a cordon or a taint keeps from members.
+    """Yield the maintenance conditions of a few nodes that a cordon, a taint or unreadiness excludes.
 
-    The scheduler reads no such condition, so the condition explains nothing about a node that takes pods.
+    The scheduler does not read these conditions, so they are irrelevant for nodes that take pods.
     """
     if unit.placing is None or not unit.placing.shapes:
         return
@@ -46,7 +46,7 @@ def maintenance_evidence(unit: Unit) -> Iterator[Evidence]:
 
 
 def _condition_text(node: NodeInfo, condition: Condition) -> str:
-    """Return `n0: Upgrade: firmware 2.1`: the node, then why, if it says that."""
+    """Return `n0: Upgrade: firmware 2.1`: the node, the reason and the message, if present."""
     return ": ".join(text for text in (node.name, condition.reason, condition.message) if text)
 
 
@@ -60,8 +60,8 @@ def withheld_devices_text(
 ) -> tuple[str, tuple[Evidence, ...]]:
     """Return `; 8 GPUs of node b are not allocatable (0 of 8)` and the nodes that it names.
 
-    Empty where all devices of nodes that would do can be had. `before` is the sentence that it ends: both call a
-    resource the same.
+    Empty: all devices of suitable nodes are allocatable. `before` is the beginning of the sentence. If it contains the
+    name of a resource, this clause uses the same name.
     """
     requested = {name for shape_fit in shapes for name in requested_amounts(shape_fit.shape)}
     snapshot = nodes_for(unit)
@@ -97,6 +97,6 @@ def _device_text(node: NodeInfo, name: str, *, with_resource_name: bool) -> str:
 
 
 def _allocatable_text(node: NodeInfo, name: str) -> str:
-    """Return `0 of 8`; the node is as it would be with all its devices."""
+    """Return `0 of 8`. `node` is the node with all its devices."""
     total = node.allocatable[name]
     return f"{format_quantity(name, total - node.withheld[name])} of {format_quantity(name, total)}"

@@ -1,4 +1,4 @@
-"""Sentences for requirements of the owner that no node meets."""
+"""Sentences about requirements of the owner that no node meets."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from gangboard.placement.sentences.wording import PodCount, selector_labels_text
 
 
 def unmatched_text(unit: Unit, shape_fit: ShapeFit, pod_count: PodCount) -> str:
-    """Return the requirement that no node meets, the last one in the order of filters."""
+    """Return the sentence about the unmet requirement, the last one in the order of filters."""
     snapshot, shape = nodes_for(unit), shape_fit.shape
     excluded = shape_fit.eligibility.excluded
     if Filter.TOO_SMALL in excluded:
         return _too_small_text(snapshot, shape_fit, pod_count)
     if Filter.MISSING_RESOURCE in excluded:
         resource = excluded[Filter.MISSING_RESOURCE].details[0][0]
-        # No node has it: often its name is the cause.
+        # Show the resource name, because a wrong name is a common cause.
         amount_text = format_amount(
             resource, requested_amounts(shape)[resource], with_resource_name=True
         )
@@ -57,7 +57,7 @@ def unmatched_text(unit: Unit, shape_fit: ShapeFit, pod_count: PodCount) -> str:
 
 
 def _pod_affinity_text(term: PodTerm) -> str:
-    """Return near which pods they must be, and that there is none where it suits."""
+    """Return the clause that members must be near certain pods, and that no suitable node has such a pod."""
     pods = listed([_format_label(entry) for entry in term.selector]) or "any labels"
     place = "the node" if term.is_by_host else f"the value of {term.topology_key}"
     text = f"{place} of a pod with {pods} (pod affinity)"
@@ -65,7 +65,7 @@ def _pod_affinity_text(term: PodTerm) -> str:
 
 
 def _selector_text(shape: Shape, pod_count: PodCount) -> str:
-    """Return `their node selector (rack=edge)`, with its labels if it is all that selects nodes."""
+    """Return `their node selector (rack=edge)`, with its labels unless affinity also selects nodes."""
     labels = selector_labels_text(shape)
     text = f"{'its' if pod_count.number == 1 else 'their'} node selector"
     return f"{text} ({labels})" if labels else text
@@ -109,7 +109,7 @@ def _has_other_gpus(snapshot: NodeSnapshot, resource: str) -> bool:
 
 
 def _selected_nodes(snapshot: NodeSnapshot, shape: Shape) -> BoolColumn:
-    """Return the nodes that the owner selects, with any taints and any amounts."""
+    """Return the nodes that the owner selects, regardless of taints and amounts."""
     everywhere = (Toleration(operator="Exists"),)
     bare_shape = Shape(
         shape.name,
@@ -129,7 +129,7 @@ def _count_reported(shape_fit: ShapeFit) -> int:
 
 
 def _selection_text(nodes: NodeSnapshot, shape: Shape) -> str:
-    """Return the labels or the affinity that no node answers to."""
+    """Return the clause about the labels or the affinity that no node matches."""
     total = f"none of the {len(nodes)} nodes" if len(nodes) > 1 else "the only node"
     has = "has" if len(nodes) > 1 else "does not have"
     labels = [f"{key}={value}" for key, value in sorted(shape.node_selector.items())]
@@ -159,7 +159,7 @@ def _match_verb(nodes: NodeSnapshot) -> str:
 
 
 def _format_label(entry: Requirement) -> str:
-    """Return it as people write labels: `app=cache`, `app In (a, b)`."""
+    """Return a requirement as `app=cache` or `app In (a, b)`."""
     if entry.operator == "In" and len(entry.values) == 1:
         return f"{entry.key}={entry.values[0]}"
     return _format_requirement(entry)
@@ -171,7 +171,7 @@ def _format_requirement(entry: Requirement) -> str:
 
 
 def selection_evidence(shape: Shape) -> tuple[Evidence, ...]:
-    """Return the node selector and the required node affinity, one line for each."""
+    """Return the node selector and the required node affinity as evidence."""
     evidence = [
         Evidence("node selector", f"{key}={value}")
         for key, value in sorted(shape.node_selector.items())

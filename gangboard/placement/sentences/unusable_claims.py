@@ -1,8 +1,8 @@
-"""Claims that members name and cannot use, as the poller read them. The scheduler does not always name them.
+"""Sentences about claims that members name and cannot use. The scheduler does not always name them.
 
-On 1.37 it says `error in "DynamicResources" PodGroupPostFilter plugins: not found` of a Job for any problem
-with a PersistentVolumeClaim. If the ResourceClaim of a pod does not exist, it holds the pod back without a
-message (PreEnqueue of DynamicResources). Both observed, the latter on 1.35 to 1.37.
+On 1.37 it reports `error in "DynamicResources" PodGroupPostFilter plugins: not found` for a Job with any
+PersistentVolumeClaim problem. If the ResourceClaim of a pod does not exist, it holds the pod back without a
+message (PreEnqueue of DynamicResources). Both were observed, the latter on 1.35 to 1.37.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gangboard.placement.sentences.wording import PlacementReason
 _SHOWN = 3
 _PASSING = frozenset({ClaimProblem.UNMADE, ClaimProblem.UNBOUND})
 """Problems that a controller is about to solve. The others stay until a person acts."""
-# Of one claim and of several.
+# Texts for one claim and for several.
 _MESSAGES = {
     ClaimProblem.MISSING: (
         "the {kind} {names}, and it does not exist",
@@ -56,7 +56,7 @@ _PodsByClaim = Mapping[ClaimName, Sequence[Pod]]
 
 
 def unusable_claims_reason(unit: Unit) -> PlacementReason | None:
-    """Return which claims keep members from being placed: of several problems one that stays."""
+    """Return the reason about claims that keep members from being placed. Lasting problems come first."""
     if not unit.gang.claims:
         return None
     unusable = _unusable_claims_by_problem(unit)
@@ -87,10 +87,10 @@ def unusable_claims_reason(unit: Unit) -> PlacementReason | None:
 def _unusable_claims_by_problem(
     unit: Unit,
 ) -> dict[tuple[str, ClaimProblem], dict[ClaimName, list[Pod]]]:
-    """Return the claims that cannot be used with the waiting pods that name them.
+    """Return the unusable claims by problem, with the waiting pods that name them.
 
-    No pod is held back for a volume before it is tried: where no scheduler has said a word, something
-    else is the matter.
+    The scheduler never holds a pod back for a volume before it tries it. So volumes only count after a scheduling
+    attempt.
     """
     unusable = unit.gang.claims
     is_tried = has_rejected_pods(unit) or group_refusal(unit) is not None
@@ -113,7 +113,7 @@ def _message(unit: Unit, code: str, problem: ClaimProblem, kind: str, named: _Po
     single_text, several = (
         _UNMADE_MESSAGES[code] if problem is ClaimProblem.UNMADE else _MESSAGES[problem]
     )
-    # The claims that a template makes have one name in all pods until they are made.
+    # Claims of a template have the same name in all pods until they exist.
     single = len(named) == 1 and (problem is not ClaimProblem.UNMADE or len(_pod_uids(named)) == 1)
     return (single_text if single else several).format(
         kind=kind,

@@ -1,4 +1,4 @@
-"""Building blocks of sentences: the reason, the pods it is about, and numbers."""
+"""Building blocks of sentences: the reason, its pods, and numbers."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class PlacementReason:
 
     code: str
     text: str
-    """A sentence without its full stop; it may begin with a small letter."""
+    """A sentence without its full stop. It may begin with a lower-case letter."""
     blocked: bool
-    """It stays until a person changes something."""
+    """True if the reason stays until a person changes something."""
     evidence: tuple[Evidence, ...] = ()
 
     @property
@@ -40,7 +40,7 @@ def source_of(unit: Unit) -> ObjectRef:
 
 
 def needed_and_available(resource: str, needed: int, available: int) -> tuple[str, str]:
-    """Return the needed and the available amount, the latter without its unit. They never look alike."""
+    """Return the needed and the available amount as texts that differ. The latter has no unit."""
     if format_quantity(resource, needed) != format_quantity(resource, available):
         return format_amount(resource, needed), format_quantity(resource, available)
     return format_amount(resource, needed, exact=True), format_quantity(
@@ -58,11 +58,11 @@ def free_text(resource: str, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PodCount:
-    """The pods that a sentence is about."""
+    """The number of pods that a sentence is about."""
 
     number: int
     total: int
-    """How many wait; more than `number` where a quorum of them is enough."""
+    """Number of waiting pods. It is larger than `number` if a quorum of them is enough."""
     shape: str = ""
     """Name of their shape if the gang has several, or `2 Jobs` if they belong to several."""
 
@@ -79,22 +79,22 @@ class PodCount:
 
     @property
     def object_pronoun(self) -> str:
-        """Return `them` or `it`."""
+        """`them` or `it`."""
         return "it" if self.number == 1 else "them"
 
     @property
     def subject_pronoun(self) -> str:
-        """Return `they` or `it`."""
+        """`they` or `it`."""
         return "it" if self.number == 1 else "they"
 
     @property
     def each(self) -> str:
-        """Return ` each` for several."""
+        """` each` for several pods."""
         return "" if self.number == 1 else " each"
 
 
 def pod_count_of(assessment: Assessment) -> PodCount:
-    """Return the pods that must be placed at once: all that wait, or the rest of the quorum."""
+    """Return the pods that must be placed together: all waiting pods, or the rest of the quorum."""
     request = assessment.request
     return PodCount(request.needed, request.size, request.whose)
 
@@ -106,28 +106,28 @@ def nodes_with_verb(number: int, verb: str = "have") -> str:
 
 
 def unreported_text(number: int) -> str:
-    """Return the state of nodes that have just registered."""
+    """Return the verb phrase about nodes that have not reported `status.allocatable` yet."""
     return "has not said what it offers yet" if number == 1 else "have not said what they offer yet"
 
 
 def usable_nodes_text(number: int, labels: str = "") -> str:
-    """Return `the only usable node`, `the 4 usable nodes (pool=gpu)`: those that could host one if empty."""
+    """Return `the only usable node`, `the 4 usable nodes (pool=gpu)`. Usable nodes could host a pod if drained."""
     noun = "the only usable node" if number == 1 else f"the {number} usable nodes"
     return f"{noun}{f' ({labels})' if labels else ''}"
 
 
 def selector_labels_text(shape: Shape) -> str:
-    """Return `pool=gpu and rack=a`, the node selector; empty where more than that selects nodes."""
+    """Return the node selector as `pool=gpu and rack=a`. Empty: affinity also selects nodes."""
     if shape.affinity is not None or shape.pod_affinity is not None:
         return ""
     return names(f"{key}={value}" for key, value in sorted(shape.node_selector.items()))
 
 
-# How many of them fit
+# Numbers of pods that fit
 
 
 def fit_clause(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], when: When) -> str:
-    """Return `: only 3 of 4 fit`; empty where `how_many_fit` is, and for pods of several shapes."""
+    """Return `: only 3 of 4 fit`. Empty: `fit_text` is empty, or there are several shapes."""
     fit = fit_text(unit, assessment, shapes[0], when) if len(shapes) == 1 else ""
     return f": {fit}" if fit else ""
 
@@ -150,9 +150,9 @@ def fit_text(unit: Unit, assessment: Assessment, shape_fit: ShapeFit, when: When
 
 
 def max_pods_of(unit: Unit, shape_fit: ShapeFit, when: When) -> int:
-    """Return how many pods of the shape fit by themselves, also outside of a domain that was chosen.
+    """Return how many pods of the shape fit, including nodes outside the domain of placed members.
 
-    They would not all fit without it either: it is not what these sentences are about.
+    The sentences that use this number are not about that domain.
     """
     if unit.placing is None or unit.placing.request.domain is None:
         return shape_fit.now if when is When.CURRENT else shape_fit.empty

@@ -2,9 +2,9 @@
 
 Kueue undoes a change of `spec.suspend` of an owner that it manages, in both directions (jobset-kueue.md §3.5).
 
-Kueue also deactivates Workloads by itself. It queues a Workload again on `spec.active: true` only after an eviction with
-the reason `Deactivated`, which stands for a person (workload_controller.go of v0.19.2, tried on the real one). After
-`DeactivatedDueTo<Cause>` the condition `Requeued=False` stays, and Kueue queues only a new Workload.
+Kueue also deactivates Workloads by itself. After an eviction with the reason `Deactivated`, by a person, it queues the
+Workload again on `spec.active: true` (workload_controller.go of v0.19.2, observed). After `DeactivatedDueTo<Cause>` the
+condition `Requeued=False` stays, and Kueue only queues a new Workload.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _field_values(entries: tuple[QueueEntry, ...], *, active: bool) -> dict[str,
 
 
 def _deactivation_reactions(gang: Gang) -> tuple[str, ...]:
-    """Return what Kueue does when the Workload of an owner is deactivated."""
+    """Return the reactions of Kueue if the Workload of an owner is deactivated."""
     if not gang.queue.may_run:
         return (
             f"Kueue takes {gang.name} out of {_queue_text(gang)} until it is resumed; it has no pods "
@@ -127,7 +127,7 @@ def _deactivation_reactions(gang: Gang) -> tuple[str, ...]:
 
 
 def _activation_reactions(gang: Gang) -> tuple[str, ...]:
-    """Return what Kueue does when the Workload of an owner is activated again."""
+    """Return the reactions of Kueue if the Workload of an owner is activated again."""
     return (
         f"Kueue puts {gang.name} back into {_queue_text(gang)}: it may have to wait, and its pods may "
         "get other nodes.",
@@ -139,7 +139,7 @@ def _queue_text(gang: Gang) -> str:
 
 
 def _refuse_activation(entry: QueueEntry, over: GivenUp) -> PlanRefusal:
-    """Refuse to activate a Workload that Kueue gave up, because it would stay out of the queue."""
+    """Return the refusal to activate a Workload that Kueue gave up, because it would stay out of the queue."""
     return PlanRefusal(
         f"Kueue deactivated {label(entry.meta.ref)} itself ({over.reason}) and does not queue it again when it is "
         "activated: remove the cause, then delete the Workload so that Kueue creates a new one."
@@ -150,7 +150,7 @@ def _refuse_activation(entry: QueueEntry, over: GivenUp) -> PlanRefusal:
 
 
 def given_up(meta: Meta, conditions: tuple[Condition, ...], *, active: bool) -> GivenUp | None:
-    """Return why Kueue never queues this Workload again; None if `spec.active` decides."""
+    """Return why Kueue never queues this Workload again. None: `spec.active` decides."""
     evicted = find_condition(conditions, "Evicted")
     if evicted is None or not evicted.is_true or not evicted.reason.startswith(_REASON_PREFIX):
         return None

@@ -22,16 +22,16 @@ from gangboard.domain.text import count, listed, names, quote_ends, shorten
 from gangboard.queues.kueue.queues import GROUP, VERSIONS
 
 _LIST = re.compile(r"AdmissionChecks? in \w+ state: (.*)", re.DOTALL)
-"""How Kueue lists checks with their messages (buildAdmissionChecksMessage of v0.19.2)."""
+"""Pattern of Kueue's list of checks with their messages (buildAdmissionChecksMessage of v0.19.2)."""
 _SEPARATOR = '; "'
 _CONTROLLER_PREFIXES = (
     "Provisioning Request wasn't accepted: ",
     "Retrying after failure: ",
     "Retrying after booking expired: ",
 )
-"""Written by the cluster autoscaler and by Kueue's own check for it."""
+"""Prefixes of the cluster autoscaler, and of Kueue's check for it."""
 _MULTIKUEUE_SUFFIX = re.compile(r', Previously: "\w*"$')
-"""Written by MultiKueue (updateACS)."""
+"""Suffix of MultiKueue (updateACS)."""
 _SHOWN = 2
 
 
@@ -47,7 +47,7 @@ class AdmissionCheck:
 def open_checks_message(
     checks: Sequence[AdmissionCheck], reserved: Condition
 ) -> QueueMessage | None:
-    """Return the message for a Workload with quota that waits for checks; None if all are ready."""
+    """Return the message about a Workload with quota that waits for checks. None: all are ready."""
     unready = [check for check in checks if check.state != "Ready"]
     if not unready:
         return None
@@ -69,9 +69,9 @@ def open_checks_message(
 
 
 def checks_text(message: str, of_one: str, of_several: str) -> str:
-    """Return `check burst refused it: “no room”` of an eviction by admission checks; empty for any other.
+    """Return `check burst refused it: “no room”` for an eviction by admission checks. Empty: any other message.
 
-    `of_one` and `of_several` are the verb phrases for one check and for more.
+    `of_one` and `of_several` are the verb phrases for one check and for several.
     """
     match = _LIST.search(message)
     if match is None:
@@ -114,7 +114,7 @@ class _WireCheckStatus(Wire):
 
 
 class WireCheck(Wire):
-    """An AdmissionCheck as narrow as it is kept."""
+    """The fields of an AdmissionCheck that gangboard reads."""
 
     metadata: WireMeta
     spec: _WireCheckSpec | None = None

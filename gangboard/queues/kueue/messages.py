@@ -1,8 +1,8 @@
-"""Messages of Kueue about a Workload that is not admitted: a reason code and half a sentence.
+"""Messages about a Workload that Kueue has not admitted: a reason code and a clause.
 
 They come from conditions. With default settings v0.19.2 writes one reason, `Pending`, for nearly everything (observed,
 real-control-plane.md §5), so the text decides. With the gate `UnadmittedWorkloadsObservability` the reason decides
-(jobset-kueue.md §3.3). All texts are of v0.19.2 and observed on it, unless a comment says "not observed".
+(jobset-kueue.md §3.3). All texts were observed on v0.19.2, unless a comment says "not observed".
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _EVICTIONS = {
     "AdmissionCheck": "an admission check asks for another try",
     "NodeFailures": "a node failed",  # not observed
 }
-"""Reason of `Evicted` → why Kueue took the quota back, where it tries again by itself."""
+"""Reason of `Evicted` → cause, for evictions after which Kueue tries again by itself."""
 _STOPPED = {"ClusterQueueStopped": "ClusterQueue", "LocalQueueStopped": "LocalQueue"}
 _UNINFORMATIVE_EVICTIONS = {*_EVICTIONS, *_STOPPED, "Preempted", "Deactivated"}
-"""Reasons of `Evicted` whose text adds nothing. The queue, or the next attempt of Kueue, tells the cause."""
+"""Reasons of `Evicted` with an uninformative text. The cause comes from the queue or the next attempt of Kueue."""
 
 # Texts about the queue
 _MISSING = re.compile(r"^(LocalQueue|ClusterQueue) (\S+) (?:doesn't exist|not found)")
 _INACTIVE = re.compile(r"^(LocalQueue|ClusterQueue) (\S+) is inactive")
 _NO_QUEUE = "LocalQueue  "
-"""Begin of the text if the owner names no queue."""
+"""Beginning of the text if the owner names no queue."""
 _OTHER_NAMESPACE = "workload namespace doesn't match ClusterQueue selector"
 # Other texts
 _OVERTAKEN = "Workload no longer fits after processing another workload"
@@ -58,7 +58,7 @@ _REASONS = {
     "TopologyPlacementFailed": QueueCode.TOPOLOGY,
     "AdmissionGated": QueueCode.ADMISSION_GATED,
 }
-"""Reason of `QuotaReserved=False` that is as good as a text (not observed)."""
+"""Reason of `QuotaReserved=False` → code, for reasons that need no text (not observed)."""
 _WAITS_FOR_PODS = ("Waiting", "WaitingForPodsReady")
 _UNINFORMATIVE_REASONS = {
     "Pending",
@@ -67,7 +67,7 @@ _UNINFORMATIVE_REASONS = {
     *_WAITS_FOR_PODS,
     *_REASONS,
 }
-"""Reasons of `QuotaReserved=False` that mean nothing without a text."""
+"""Reasons of `QuotaReserved=False` that are uninformative without a text."""
 _NOT_ADMITTED = {
     "NoReservation",
     "NoReservationUnsatisfiedChecks",
@@ -85,7 +85,7 @@ class Requeueing:
     tries: int = 0
     preemptions: int = 0
     no_node: bool = False
-    """Its pods were late because they got no node (from v0.20 on; read in the source, not observed)."""
+    """True if the pods were late because they got no node (from v0.20 on, not observed)."""
 
 
 def message_of(
@@ -94,7 +94,7 @@ def message_of(
     requeueing: Requeueing,
     namespace: str,
 ) -> QueueMessage | None:
-    """Return the message about an active Workload; None if it is admitted or has no message.
+    """Return the message about an active Workload. None: it is admitted or has no message.
 
     A final refusal goes first, then an eviction without a new attempt, then the current wait.
     """
@@ -122,7 +122,7 @@ def message_of(
 
 
 def not_requeued_message(over: GivenUp, conditions: tuple[Condition, ...]) -> QueueMessage:
-    """Return the message for a Workload that Kueue gave up and a user activated again. Kueue ignores it."""
+    """Return the message about a Workload that a user activated again after Kueue gave it up. Kueue ignores it."""
     requeued = find_condition(conditions, "Requeued")
     return QueueMessage(
         QueueCode.NOT_REQUEUED,
@@ -137,13 +137,13 @@ def not_requeued_message(over: GivenUp, conditions: tuple[Condition, ...]) -> Qu
 
 
 def is_true(conditions: tuple[Condition, ...], kind: str) -> bool:
-    """Return True if the condition exists and is true."""
+    """Return whether the condition exists and is true."""
     condition = find_condition(conditions, kind)
     return condition is not None and condition.is_true
 
 
 def _not_admitted_message(conditions: tuple[Condition, ...]) -> QueueMessage | None:
-    """Return why a Workload with quota and all checks is not admitted, in Kueue's words; None without a message."""
+    """Return Kueue's message about a Workload that has quota and all checks and is not admitted. None: no message."""
     admitted = find_condition(conditions, "Admitted")
     if admitted is None or not admitted.is_false or admitted.reason in _NOT_ADMITTED:
         return None
@@ -209,7 +209,7 @@ def _preemption_message(
 def _quota_message(
     reserved: Condition, evicted: Condition | None, namespace: str
 ) -> QueueMessage | None:
-    """Return the message of `QuotaReserved=False`; None for a text about an eviction of a known reason."""
+    """Return the message of `QuotaReserved=False`. None: the text is about an eviction with a known reason."""
     if reserved.message.startswith(_NO_QUEUE) or not (
         reserved.message or reserved.reason not in _UNINFORMATIVE_REASONS
     ):
@@ -237,7 +237,7 @@ def _quota_message(
 def _queue_fault_message(
     reserved: Condition, evicted: Condition | None, namespace: str
 ) -> QueueMessage | None:
-    """Return a fault of the queue."""
+    """Return the message about a fault of the queue. None: there is none."""
     text = reserved.message
     if (missing := _MISSING.match(text)) is not None:
         kind, name = missing.groups()

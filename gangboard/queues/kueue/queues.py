@@ -90,8 +90,8 @@ class _WireEffectiveQuotas(Wire):
 class _WireStatus(Wire):
     conditions: list[WireCondition] | None = None
     effective_quotas: _WireEffectiveQuotas | None = None
-    """Replaces `spec.resourceGroups` if it exists, even if it is empty (from v0.20 on, gate DynamicQuotaOrchestration;
-    read in the source, not observed)."""
+    """Replaces `spec.resourceGroups` if it exists, even if it is empty. It comes with v0.20 and the gate
+    DynamicQuotaOrchestration, and was not observed."""
     flavors_usage: list[_WireFlavorUsage] | None = None
     flavor_usage: list[_WireFlavorUsage] | None = None
     """`flavorsUsage` of a LocalQueue in v1beta1."""
@@ -102,7 +102,7 @@ class _WireStatus(Wire):
 
 
 class WireQueue(Wire):
-    """A LocalQueue, ClusterQueue or Cohort as narrow as it is kept."""
+    """The fields of a LocalQueue, ClusterQueue or Cohort that gangboard reads."""
 
     metadata: WireMeta
     spec: _WireSpec | None = None
@@ -158,7 +158,10 @@ def _build(
 def _state(
     name: str, stop_policy: str | None, active: Condition | None
 ) -> tuple[QueueState, str, str]:
-    """Return the state of a queue, the cause and the advice. The spec goes first, because Kueue's condition follows it."""
+    """Return the state of a queue, its cause and the advice.
+
+    The spec goes before the condition, because Kueue updates the condition later.
+    """
     if stop_policy not in (None, "", "None"):
         admitted = (
             "those it has admitted are taken back"
@@ -183,7 +186,7 @@ def _inactive_cause(name: str, active: Condition) -> tuple[str, str]:
         return _INACTIVE_CAUSES[active.reason], ""
     missing = _MISSING_REFERENCE.search(active.message)
     if missing is None:
-        # After a circle of cohorts the condition may be False with "Can admit new workloads" (observed): no cause.
+        # After a cycle of cohorts the condition may be False with "Can admit new workloads" (observed), which is no cause.
         match = _CANNOT_ADMIT.match(active.message)
         return shorten(match[1]).rstrip(".") if match is not None else "", ""
     state, kind, listed_names = missing.groups()
@@ -260,7 +263,7 @@ class _WireResourceFlavorSpec(Wire):
 
 
 class WireResourceFlavor(Wire):
-    """A ResourceFlavor as narrow as it is kept."""
+    """The fields of a ResourceFlavor that gangboard reads."""
 
     metadata: WireMeta
     spec: _WireResourceFlavorSpec | None = None

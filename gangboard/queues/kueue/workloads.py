@@ -1,7 +1,7 @@
 """Workloads of Kueue (v0.14 to v0.19) as entries of a queue.
 
-Kueue has a Workload of its own kind for each owner. v1beta2 is served since v0.15; all fields that are read here are
-the same in both versions.
+Kueue creates a Workload for each owner. It serves v1beta2 since v0.15. The fields that gangboard reads are the same in
+v1beta1 and v1beta2.
 """
 
 from __future__ import annotations
@@ -107,10 +107,10 @@ def _owner_uid(metadata: WireWorkloadMeta, meta: Meta) -> str:
 
 
 def _group_pods(metadata: WireWorkloadMeta, meta: Meta, spec: WireWorkloadSpec) -> int:
-    """Return how many pods a Workload of plain pods admits together; 0 for other Workloads.
+    """Return how many pods a Workload of plain pods admits together. 0: any other Workload.
 
-    Its references name the pods, none as controller (pkg/controller/jobs/pod). A StatefulSet or LeaderWorkerSet owns
-    such a Workload, too.
+    Its owner references name the pods, none as controller (pkg/controller/jobs/pod). Workloads of StatefulSets and
+    LeaderWorkerSets are also of this kind.
     """
     marked = (metadata.annotations or WireWorkloadAnnotations()).is_group == "true"
     owners = metadata.owner_references or ()
@@ -120,10 +120,10 @@ def _group_pods(metadata: WireWorkloadMeta, meta: Meta, spec: WireWorkloadSpec) 
 
 
 def _is_variant(metadata: WireWorkloadMeta) -> bool:
-    """Return True if another Workload owns it.
+    """Return whether another Workload owns this one.
 
-    Kueue tries such variants, one for each flavor, and activates and deactivates them itself
-    (pkg/workload/concurrentadmission; its gate is off in v0.19).
+    Kueue tries such variants, one for each flavor, and activates and deactivates them itself. The gate is off in v0.19
+    (pkg/workload/concurrentadmission).
     """
     return any(
         owner.kind == _WORKLOAD and api_group(owner.api_version) == GROUP
@@ -158,9 +158,9 @@ def _assigned_nodes(admission: WireAdmission) -> Iterator[AssignedNodes]:
 
 
 def _partial_admission(spec: WireWorkloadSpec, status: WireWorkloadStatus) -> tuple[int, int]:
-    """Return (admitted pods, requested pods) of a partial admission; else (0, 0).
+    """Return (admitted pods, requested pods) of a partial admission, or (0, 0).
 
-    Finished pods need no quota and are left out of a later admission.
+    Finished pods need no quota, so a later admission excludes them.
     """
     assignments = (status.admission or WireAdmission()).pod_set_assignments or ()
     admitted_counts = {
