@@ -29,7 +29,7 @@ def judged(
 ) -> Verdict:
     """The verdict on a gang; `queues` are those that its groups name."""
     nodes = {thing.meta.ref.name: thing for thing in objects if isinstance(thing, Node)}
-    given = {"gang_api_version": "v1beta1", "queues": QueueTree(queues), "nodes": nodes, **known}
+    fields = {"gang_api_version": "v1beta1", "queues": QueueTree(queues), "nodes": nodes, **known}
     events = [thing for thing in objects if isinstance(thing, Event)]
     rest = [thing for thing in objects if not isinstance(thing, Event | Node)]
-    return assess(assemble(root, rest, now=NOW, events=events, **given))
+    return assess(assemble(root, rest, now=NOW, events=events, **fields))

@@ -59,8 +59,8 @@ def a_group(*conditions: Json, stale: str = "", **spec: Any) -> Group:
         metadata["annotations"] = {"kai.scheduler/stale-podgroup-timestamp": stale}
     spec = {"minMember": 4, "queue": "team-a", "topologyConstraint": {}, **spec}
     obj = {"metadata": metadata, "spec": spec, "status": {"schedulingConditions": list(conditions)}}
-    found: Group = model(PODGROUP, obj)
-    return found
+    result: Group = model(PODGROUP, obj)
+    return result
 
 
 def a_single(name: str) -> Group:
@@ -73,8 +73,8 @@ def a_single(name: str) -> Group:
 def a_queue(name: str = "team-a", parent: str = "") -> Queue:
     (resource,) = KaiQueues.resources
     metadata = {"name": name, "uid": f"q-{name}", "resourceVersion": "1"}
-    found: Queue = model(resource, {"metadata": metadata, "spec": {"parentQueue": parent}})
-    return found
+    result: Queue = model(resource, {"metadata": metadata, "spec": {"parentQueue": parent}})
+    return result
 
 
 def members(group: Group, number: int = 4, **fields: Any) -> list[Pod]:
@@ -88,15 +88,15 @@ def judge(group: Group, *rest: Any, pods: Sequence[Pod] | None = None, **known: 
     return judged(group, *(members(group) if pods is None else pods), *rest, **known)
 
 
-def told(*given: Any, **known: Any) -> tuple[str, Health, str]:
-    found = judge(*given, **known).finding
-    return found.code, found.health, found.message
+def told(*fields: Any, **known: Any) -> tuple[str, Health, str]:
+    result = judge(*fields, **known).finding
+    return result.code, result.health, result.message
 
 
 def test_a_pod_group() -> None:
-    found = a_group()
-    assert (found.policy, found.quorum, found.queue) == (Policy.GANG, 4, "team-a")
-    assert (found.placed, found.part_label, found.topology_keys) == (None, "", ())
+    result = a_group()
+    assert (result.policy, result.quorum, result.queue) == (Policy.GANG, 4, "team-a")
+    assert (result.placed, result.part_label, result.topology_keys) == (None, "", ())
 
 
 @pytest.mark.parametrize(
@@ -115,14 +115,14 @@ def test_how_many_must_start_together(spec: Json, quorum: int) -> None:
 
 
 def test_subgroups_with_a_minimum_of_their_own() -> None:
-    found = a_group(subGroups=[{"name": "dec", "minMember": 2}, {"name": "pre", "minMember": 1}])
-    assert found.templates == (
+    result = a_group(subGroups=[{"name": "dec", "minMember": 2}, {"name": "pre", "minMember": 1}])
+    assert result.templates == (
         GroupTemplate("dec", Policy.GANG, 2),
         GroupTemplate("pre", Policy.GANG, 1),
     )
     label = {"kai.scheduler/subgroup-name": "dec"}
-    pods = members(found, 4, labels=label)
-    assert told(found, pods=pods)[:2] == ("below-quorum", Health.BLOCKED)
+    pods = members(result, 4, labels=label)
+    assert told(result, pods=pods)[:2] == ("below-quorum", Health.BLOCKED)
 
 
 def test_pods_of_a_job_that_each_have_a_group_of_their_own_are_no_gang() -> None:
@@ -193,11 +193,11 @@ def test_of_a_queue_that_does_not_exist_it_says_nothing(
     queues: list[Queue], known: frozenset[str], code: str
 ) -> None:
     group = a_group()
-    found = told(group, pods=members(group, text=""), queues=queues, known_kinds=known)
-    assert found[0] == code
+    result = told(group, pods=members(group, text=""), queues=queues, known_kinds=known)
+    assert result[0] == code
     if code == "queue-missing":
         name = "root, the parent of Queue team-a," if queues else "team-a"
-        assert found[2] == (
+        assert result[2] == (
             f"Queue {name} does not exist, so KAI never looks at PodGroup pg-run-u1."
         )
 
@@ -254,8 +254,8 @@ def test_a_queue_that_its_scheduler_says_does_not_exist() -> None:
     code, health, message = told(a_group(said))
     assert (code, health) == ("queue-missing", Health.BLOCKED)
     assert message.startswith("Queue team-a does not exist")
-    made = told(a_group(said), queues=[a_queue("team-a")], known_kinds=QUEUES)
-    assert made[0] == "unschedulable"
+    created = told(a_group(said), queues=[a_queue("team-a")], known_kinds=QUEUES)
+    assert created[0] == "unschedulable"
 
 
 def test_preemption_that_is_delayed() -> None:

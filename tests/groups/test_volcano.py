@@ -16,11 +16,11 @@ QUEUES = frozenset({"Queue.scheduling.volcano.sh"})
 
 
 def test_a_pod_group() -> None:
-    found = ring(minResources={"cpu": "6"}, minTaskMember={"worker": 2, "idle": 0})
-    assert (found.policy, found.quorum, found.queue) == (Policy.GANG, 3, "research")
-    assert found.templates == (GroupTemplate("worker", Policy.GANG, 2),)
-    assert (found.part_label, found.detail) == ("volcano.sh/task-spec", {"phase": "Inqueue"})
-    assert str(found.requests["cpu"]) == "6"
+    result = ring(minResources={"cpu": "6"}, minTaskMember={"worker": 2, "idle": 0})
+    assert (result.policy, result.quorum, result.queue) == (Policy.GANG, 3, "research")
+    assert result.templates == (GroupTemplate("worker", Policy.GANG, 2),)
+    assert (result.part_label, result.detail) == ("volcano.sh/task-spec", {"phase": "Inqueue"})
+    assert str(result.requests["cpu"]) == "6"
     assert ring(minMember=1).policy is Policy.BASIC
 
 
@@ -98,8 +98,8 @@ def test_a_command_has_the_name_of_a_queue_only_if_that_is_safe(
     name: str, step: str, advice: str
 ) -> None:
     closed, group = queue("Closed", name), ring("Pending", queue=name)
-    found = judged(group, *members(group), queues=[closed]).finding
-    assert (found.code, found.advice_texts) == ("queue-stopped", (step,))
+    result = judged(group, *members(group), queues=[closed]).finding
+    assert (result.code, result.advice_texts) == ("queue-stopped", (step,))
     assert closed.advice == advice
 
 
@@ -160,8 +160,8 @@ def test_a_task_with_fewer_pods_than_it_needs_at_least() -> None:
 def test_minima_of_tasks_that_together_are_more_than_its_minimum_are_not_looked_at() -> None:
     """CheckTaskValid skips them then (job_info.go of v1.14.1; a Job of 2 + 1 with minimum 2 ran without its third)."""
     assert ring(minMember=3, minTaskMember={"driver": 1, "worker": 2}).templates
-    found = ring(minMember=2, minTaskMember={"driver": 1, "worker": 2})
-    assert (found.templates, found.part_label) == ((), "")
+    result = ring(minMember=2, minTaskMember={"driver": 1, "worker": 2})
+    assert (result.templates, result.part_label) == ((), "")
 
 
 def test_one_that_lost_members() -> None:

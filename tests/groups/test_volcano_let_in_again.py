@@ -39,8 +39,8 @@ def no_quota() -> Event:
 
 def test_pods_wait_until_their_group_is_let_in_again() -> None:
     """The scheduler tries none of them before (allocate.go), so that it says nothing is no fault of its."""
-    found = back_in_queue(queues=[queue()]).finding
-    assert (found.code, found.health, found.message) == (
+    result = back_in_queue(queues=[queue()]).finding
+    assert (result.code, result.health, result.message) == (
         "queue-evaluating",
         Health.DEGRADED,
         "Queue research has not let it in again yet; 1 of 3 pods holds a node meanwhile.",
@@ -48,14 +48,14 @@ def test_pods_wait_until_their_group_is_let_in_again() -> None:
 
 
 def test_others_hold_what_they_need_to_be_let_in_again() -> None:
-    found = back_in_queue(no_quota(), queues=[queue(cpu="12")]).finding
-    assert (found.code, found.health, found.message) == (
+    result = back_in_queue(no_quota(), queues=[queue(cpu="12")]).finding
+    assert (result.code, result.health, result.message) == (
         "waiting-for-quota",
         Health.DEGRADED,
         "Queue research has not let it in again: not enough cpu is left in it; 1 of 3 pods holds a node "
         "meanwhile.",
     )
-    assert found.advice_texts == ()
+    assert result.advice_texts == ()
 
 
 @pytest.mark.parametrize(

@@ -51,11 +51,11 @@ TAINTED = "Unschedulable request 'uid-p0': node(s) had untolerated taint(s) (3x)
 
 def decoded(scheduler: str, annotations: dict[str, str] | None = None, **labels: str) -> Pod:
     metadata = {"labels": labels, "annotations": annotations or {}}
-    found: Pod = model(
+    result: Pod = model(
         registry.pods(),
         with_identity({"metadata": metadata, "spec": {"schedulerName": scheduler}}),
     )
-    return found
+    return result
 
 
 @pytest.mark.parametrize(

@@ -36,16 +36,16 @@ def ring(phase: str = "Inqueue", *conditions: Json, **spec: Any) -> Group:
                 "creationTimestamp": "2026-11-21T11:00:00Z"}  # fmt: skip
     status = {"phase": phase, "conditions": list(conditions)} if phase else {}
     obj = {"metadata": metadata, "spec": {"minMember": 3, "queue": "research", **spec}}
-    found: Group = model(PODGROUP, {**obj, "status": status})
-    return found
+    result: Group = model(PODGROUP, {**obj, "status": status})
+    return result
 
 
 def queue(state: str = "Open", name: str = "research", **capability: str) -> Queue:
     (resource,) = VolcanoQueues.resources
     obj = {"metadata": {"name": name, "uid": "q1", "resourceVersion": "1"},
            "spec": {"capability": capability}, "status": {"state": state}}  # fmt: skip
-    found: Queue = model(resource, obj)
-    return found
+    result: Queue = model(resource, obj)
+    return result
 
 
 def members(group: Group, number: int = 3, **fields: Any) -> list[Pod]:
@@ -56,5 +56,5 @@ def told(
     group: Group, *rest: Any, pods: Sequence[Pod] | None = None, **known: Any
 ) -> tuple[str, Health, str]:
     pods = members(group) if pods is None else pods
-    found = judged(group, *pods, *rest, **known).finding
-    return found.code, found.health, found.message
+    result = judged(group, *pods, *rest, **known).finding
+    return result.code, result.health, result.message

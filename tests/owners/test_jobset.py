@@ -82,8 +82,8 @@ status:
 """)
 
 
-def role(name: str, **more: Any) -> Json:
-    return {"name": name, "template": {"spec": {}}, **more}
+def role(name: str, **options: Any) -> Json:
+    return {"name": name, "template": {"spec": {}}, **options}
 
 
 def jobset(*roles: Json, status: Json | None = None, **spec: Any) -> Owner:
@@ -340,8 +340,8 @@ def _asked(*roles: Json, **spec: Any) -> tuple[str, GangForm | None, int | None,
     return request.policy, request.form, request.quorum, request.words
 
 
-def _pods(name: str, replicas: int, parallelism: int, **more: Any) -> Json:
-    return role(name, replicas=replicas, template={"spec": {"parallelism": parallelism}}, **more)
+def _pods(name: str, replicas: int, parallelism: int, **options: Any) -> Json:
+    return role(name, replicas=replicas, template={"spec": {"parallelism": parallelism}}, **options)
 
 
 TRAINING = _pods("driver", 1, 1), _pods("workers", 2, 3)
@@ -424,8 +424,8 @@ def test_what_starts_in_order_is_a_gang_for_each_replicated_job() -> None:
 def test_entries_ask_for_the_replicated_jobs_that_they_name(
     entries: list[Json], policy: str, form: GangForm, words: str
 ) -> None:
-    asked = _asked(*TRAINING, scheduling={"replicatedJobs": entries})
-    assert asked == (policy, form, None, words)
+    requested = _asked(*TRAINING, scheduling={"replicatedJobs": entries})
+    assert requested == (policy, form, None, words)
 
 
 def test_each_replicated_job_has_the_quorum_of_its_entry() -> None:
@@ -475,8 +475,8 @@ def test_the_modes_of_the_draft(
 
 def test_a_mode_that_nobody_knows_is_quoted_and_asks_for_no_gang() -> None:
     words = "A mode that is not known here (spec.gangPolicy: Rainbow)"
-    asked = _asked(*TRAINING, gangPolicy={"gangPolicyOption": "Rainbow"})
-    assert asked == ("unknown", None, None, words)
+    requested = _asked(*TRAINING, gangPolicy={"gangPolicyOption": "Rainbow"})
+    assert requested == ("unknown", None, None, words)
     assert jobset(*TRAINING, gangPolicy={}).gang_request is None
 
 

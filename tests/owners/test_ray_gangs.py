@@ -23,10 +23,10 @@ V1_37 = {"kubernetes": (1, 37), "gang_api_version": "v1beta1"}
 
 def asking(**spec: Any) -> Owner:
     """Return a RayCluster with the label."""
-    found: Owner = model(
+    result: Owner = model(
         RAYCLUSTER.resource, _object("RayCluster", "run", cluster_spec(**spec), {}, **LABEL)
     )
-    return found
+    return result
 
 
 def pods(cluster: Owner, **fields: Any) -> list[Pod]:

@@ -178,16 +178,17 @@ def placing_of(unit: Unit) -> Placing | None:
 
 def gave_up(placing: Placing) -> bool:
     """Whether some question had more ways than could be tried one by one."""
-    found = placing.assessment
-    assert found is not None
+    result = placing.assessment
+    assert result is not None
     return any(
-        fit.answer is FitAnswer.CANNOT_TELL and not fit.but_for for fit in (found.now, found.empty)
+        fit.answer is FitAnswer.CANNOT_TELL and not fit.but_for
+        for fit in (result.now, result.empty)
     )
 
 
 def _shape_fit(pod_set: PodSet, nodes: Sequence[NodeInfo], keys: Sequence[str]) -> ShapeFit:
-    found = eligibility(nodes, pod_set.shape, keys)
-    there = set(found.eligible)
+    result = eligibility(nodes, pod_set.shape, keys)
+    there = set(result.eligible)
     hosts = [node for node in nodes if node.name in there]
     now = {node.name: pods_that_fit(node, pod_set.shape, When.CURRENT) for node in hosts}
     full: dict[str, list[str]] = {}
@@ -198,7 +199,7 @@ def _shape_fit(pod_set: PodSet, nodes: Sequence[NodeInfo], keys: Sequence[str]) 
     return ShapeFit(
         pod_set.shape,
         pod_set.count,
-        found,
+        result,
         now=sum(count for count, _ in now.values()),
         empty=sum(pods_that_fit(node, pod_set.shape, When.DRAINED)[0] for node in hosts),
         open_nodes=sum(count > 0 for count, _ in now.values()),

@@ -99,14 +99,14 @@ def domains(request: PlacementRequest, nodes: Sequence[NodeInfo]) -> Domains:
 
     Without keys all nodes are one domain. Where members have chosen a domain, only that one counts.
     """
-    found: Domains = {}
+    result: Domains = {}
     for node in nodes:
         values = tuple(node.labels[key] for key in request.topology_keys if key in node.labels)
         if len(values) == len(request.topology_keys):
-            found.setdefault(values, []).append(node)
+            result.setdefault(values, []).append(node)
     if request.domain is not None:
-        return {values: one for values, one in found.items() if values == request.domain}
-    return found
+        return {values: one for values, one in result.items() if values == request.domain}
+    return result
 
 
 def _share_names(request: PlacementRequest, nodes: Sequence[NodeInfo]) -> bool:
@@ -125,9 +125,9 @@ def _unreadable(request: PlacementRequest, nodes: Sequence[NodeInfo]) -> str:
     """Name a node that might host a member if its amounts could be read."""
     for node in sorted((one for one in nodes if one.unreadable), key=lambda one: one.name):
         for pod_set in request.pod_sets:
-            found = list(filters(node, pod_set.shape, request.topology_keys))
-            if found and pod_set.count and all(one[0] is Filter.UNREADABLE for one in found):
-                return f"{found[0][1]} of the node {node.name} could not be read"
+            result = list(filters(node, pod_set.shape, request.topology_keys))
+            if result and pod_set.count and all(one[0] is Filter.UNREADABLE for one in result):
+                return f"{result[0][1]} of the node {node.name} could not be read"
     return ""
 
 
@@ -137,18 +137,18 @@ def eligibility(
     topology_keys: Sequence[str] = (),
 ) -> Eligibility:
     """Return the eligible nodes, and the others by the first filter that excludes each."""
-    asked = requested_amounts(shape)
+    requested = requested_amounts(shape)
     eligible: list[str] = []
     names: dict[Filter, list[str]] = {}
     details: dict[Filter, Counter[str]] = {}
     for node in sorted(nodes, key=lambda one: one.name):
-        found = next(filters(node, shape, topology_keys, asked), None)
-        if found is None:
+        result = next(filters(node, shape, topology_keys, requested), None)
+        if result is None:
             eligible.append(node.name)
             continue
-        names.setdefault(found[0], []).append(node.name)
-        if found[1]:
-            details.setdefault(found[0], Counter())[found[1]] += 1
+        names.setdefault(result[0], []).append(node.name)
+        if result[1]:
+            details.setdefault(result[0], Counter())[result[1]] += 1
     excluded = {
         one: Excluded(len(names[one]), tuple(names[one][:EXAMPLES]), _ranked(details.get(one)))
         for one in Filter
@@ -169,12 +169,14 @@ def totals(
     topology_keys: Sequence[str] = (),
 ) -> tuple[Total, ...]:
     """Return the same as `totals.totals`."""
-    asked = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
+    requested = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
     counts = [pod_set.count for pod_set in pod_sets]
-    resources = sorted({resource for one in asked for resource in one})
+    resources = sorted({resource for one in requested for resource in one})
     return tuple(
         Total(
-            resource, smallest_sum([one.get(resource, 0) for one in asked], counts, target), *sums
+            resource,
+            smallest_sum([one.get(resource, 0) for one in requested], counts, target),
+            *sums,
         )
         for resource, sums in zip(
             resources, _sums(pod_sets, nodes, topology_keys, resources), strict=True

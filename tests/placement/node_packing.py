@@ -72,9 +72,9 @@ def problem(
     Nodes that cannot take any member at that moment are left out.
     """
     pod_sets = [pod_set for pod_set in pod_sets if pod_set.count > 0]
-    asked = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
-    resources = sorted({resource for one in asked for resource in one})
-    requests = tuple(tuple(one.get(resource, 0) for resource in resources) for one in asked)
+    requested = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
+    resources = sorted({resource for one in requested for resource in one})
+    requests = tuple(tuple(one.get(resource, 0) for resource in resources) for one in requested)
     counts = tuple(pod_set.count for pod_set in pod_sets)
     most = [
         sum(count * request[at] for count, request in zip(counts, requests, strict=True))
@@ -82,7 +82,7 @@ def problem(
     ]
     classes: dict[tuple[Vector, Vector, str], list[str]] = {}
     for node in sorted(nodes, key=lambda one: one.name):
-        max_pods = _max_pods(node, pod_sets, asked, when)
+        max_pods = _max_pods(node, pod_sets, requested, when)
         if not any(max_pods):
             continue
         room = tuple(
@@ -180,18 +180,20 @@ def _quick(small: Problem, target: int) -> Chain | None:
     supply = [sum(cap[at] for cap in max_pods.values()) for at in range(len(small.counts))]
     placed = 0
     for shape in sorted(range(len(small.counts)), key=lambda at: (supply[at], at)):
-        left = small.counts[shape]
+        remaining = small.counts[shape]
         for node in order:
-            if not left:
+            if not remaining:
                 break
             if not max_pods[node][shape]:
                 continue
-            count = _more(small, shape, configs[node], room[node], min(left, max_pods[node][shape]))
+            count = _more(
+                small, shape, configs[node], room[node], min(remaining, max_pods[node][shape])
+            )
             configs[node][shape] = count
-            left -= count
+            remaining -= count
             for at, amount in enumerate(small.requests[shape]):
                 room[node][at] -= count * amount
-        placed += small.counts[shape] - left
+        placed += small.counts[shape] - remaining
     if placed < target:
         return None
     return [(node, tuple(config)) for node, config in configs.items() if any(config)]

@@ -24,17 +24,17 @@ def told(*nodes: NodeInfo, **selected: str) -> list[Advice]:
     needs = Needs(node_selector=tuple(sorted((selected or {"model": "b200"}).items())))
     room = ClusterCapacity(tuple(nodes))
     unit = unit_of(job, *pods_of(job, 2, needs=needs), facts={"room": room, "kubernetes": (1, 37)})
-    found = advise(replace(unit, placing=placing_of(unit)))
-    return [one for one in found if one.change is AdviceKind.SELECT]
+    result = advise(replace(unit, placing=placing_of(unit)))
+    return [one for one in result if one.change is AdviceKind.SELECT]
 
 
 def test_the_values_that_do_are_named() -> None:
-    (found,) = told(of("a", "h100"), of("b", "h100"), of("c", "a100"), of("d", "a100"))
-    assert found.text == (
+    (result,) = told(of("a", "h100"), of("b", "h100"), of("c", "a100"), of("d", "a100"))
+    assert result.text == (
         "Select model=a100 or model=h100 instead of model=b200, which no node has: then both pods "
         "fit (needs re-creating)."
     )
-    assert (found.label, found.values, found.method) == (
+    assert (result.label, result.values, result.method) == (
         "model",
         ("a100", "h100"),
         ChangeMethod.RECREATE,
@@ -48,8 +48,8 @@ def test_a_value_with_too_little_room_is_not() -> None:
 
 
 def test_one_that_only_fits_when_empty_is_said_to() -> None:
-    (found,) = told(of("a", "h100", used=4), of("b", "h100"))
-    assert found.text == (
+    (result,) = told(of("a", "h100", used=4), of("b", "h100"))
+    assert result.text == (
         "Select model=h100 instead of model=b200, which no node has: then both pods fit when empty "
         "(needs re-creating)."
     )

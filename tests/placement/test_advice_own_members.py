@@ -141,9 +141,9 @@ def test_a_quorum_that_is_not_met_counts_those_with_a_node() -> None:
     assert unit.group is not None
     unit = replace(unit, quorum=6, group=replace(unit.group, quorum=6))
     unit = replace(unit, placing=placing_of(unit))
-    found = only(advise(unit), AdviceKind.QUORUM)
+    result = only(advise(unit), AdviceKind.QUORUM)
     assert (
-        found.text == "Lower the quorum of PodGroup ring from 6 to 5: 1 pod fits now (no restart)."
+        result.text == "Lower the quorum of PodGroup ring from 6 to 5: 1 pod fits now (no restart)."
     )
 
 

@@ -190,9 +190,9 @@ BY_NODES = (
 
 @given(waiting())
 def test_what_is_advised_frees_and_no_part_of_it_does(unit: Unit) -> None:
-    found = advise(unit)
+    result = advise(unit)
     request = asked(unit)
-    for one in found:
+    for one in result:
         event(one.change)
         if one.change is AdviceKind.QUORUM:
             assert unit.quorum is not None
@@ -296,9 +296,9 @@ def test_a_pod_on_a_full_node_keeps_members_from_the_whole_rack() -> None:
     assert one.text == "Uncordon node d: then all 3 pods fit."
 
 
-def _in_rack(name: str, rack: str, **more: Any) -> NodeInfo:
+def _in_rack(name: str, rack: str, **options: Any) -> NodeInfo:
     labels = {"kubernetes.io/hostname": name, "rack": rack}
-    return NodeInfo(name, labels, allocatable={"cpu": 1500, PODS: 3}, **more)
+    return NodeInfo(name, labels, allocatable={"cpu": 1500, PODS: 3}, **options)
 
 
 def test_an_amount_is_never_more_than_what_can_leave() -> None:

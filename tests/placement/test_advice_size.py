@@ -52,9 +52,9 @@ def told(
 ) -> list[Advice]:
     """Advice about the Job, none of whose pods has a node unless they are given."""
     name = group.name if group is not None else ""
-    found = pods or pods_of(job, 4, group=name)
+    result = pods or pods_of(job, 4, group=name)
     facts = {"room": ClusterCapacity(tuple(nodes)), "kubernetes": minor}
-    unit = unit_of(job, *found, *([group] if group is not None else []), facts=facts)
+    unit = unit_of(job, *result, *([group] if group is not None else []), facts=facts)
     return advised(unit, AdviceKind.SIZE, AdviceKind.QUORUM)
 
 
@@ -95,14 +95,14 @@ def test_a_group_of_its_own_is_patched_itself() -> None:
 
 def test_what_is_made_anew_has_no_command() -> None:
     job = a_train(gang_request=GIVEN)
-    found = told(job, a_group("g", quorum=4, of=job), minor=V136)
-    assert {one.method for one in found} <= {ChangeMethod.RECREATE}
-    assert not any(one.command for one in found)
+    result = told(job, a_group("g", quorum=4, of=job), minor=V136)
+    assert {one.method for one in result} <= {ChangeMethod.RECREATE}
+    assert not any(one.command for one in result)
 
 
 def test_no_command_with_a_name_that_a_shell_takes_otherwise() -> None:
-    found = told(replace_name(a_train(), "train; reboot"))
-    assert [(one.method, one.command) for one in found] == [(ChangeMethod.IN_PLACE, ())]
+    result = told(replace_name(a_train(), "train; reboot"))
+    assert [(one.method, one.command) for one in result] == [(ChangeMethod.IN_PLACE, ())]
 
 
 def replace_name(job: Owner, name: str) -> Owner:
@@ -144,9 +144,9 @@ def test_a_gang_of_1_36_follows_the_size_of_a_job_that_is_made_again() -> None:
 @pytest.mark.parametrize("minor", [V136, V137])
 def test_a_group_that_was_brought_along_does_not_follow(minor: tuple[int, int]) -> None:
     job = a_train(group_name="g")
-    found = told(job, a_group("g", quorum=4), minor=minor)
+    result = told(job, a_group("g", quorum=4), minor=minor)
     how = "no restart" if minor == V137 else "needs re-creating"
-    assert texts(found) == [f"Lower the quorum of PodGroup g from 4 to 2: 2 pods fit now ({how})."]
+    assert texts(result) == [f"Lower the quorum of PodGroup g from 4 to 2: 2 pods fit now ({how})."]
 
 
 def test_nor_does_an_entry_of_a_workload_of_1_35() -> None:
@@ -161,8 +161,8 @@ def test_nor_does_an_entry_of_a_workload_of_1_35() -> None:
 def test_a_quorum_that_is_not_the_size_is_not_lowered_with_it() -> None:
     """Somebody changed the PodGroup itself: nothing tells what its controller makes of it."""
     job = a_train(gang_request=LEFT_OPEN)
-    found = told(job, a_group("g", quorum=3, of=job))
-    assert [one.change for one in found] == [AdviceKind.QUORUM]
+    result = told(job, a_group("g", quorum=3, of=job))
+    assert [one.change for one in result] == [AdviceKind.QUORUM]
 
 
 def test_a_group_that_is_not_known_is_no_group_without_a_quorum() -> None:
@@ -182,9 +182,9 @@ def test_a_list_of_work_keeps_its_completions() -> None:
     """100 indexes, four at a time: what is lowered is how many run at a time."""
     job = a_train(completions=100, desired=4)
     for minor in (V135, V136, V137):
-        (found,) = told(job, minor=minor)
-        assert found.method is ChangeMethod.IN_PLACE
-        assert found.text == (
+        (result,) = told(job, minor=minor)
+        assert result.method is ChangeMethod.IN_PLACE
+        assert result.text == (
             "Lower the parallelism of Job train from 4 to 2: that many fit now (no restart)."
         )
 
@@ -196,8 +196,8 @@ def test_also_when_some_of_it_is_done() -> None:
 
 def test_a_list_of_work_in_a_gang_too() -> None:
     job = a_train(completions=100, desired=4, gang_request=LEFT_OPEN)
-    found = told(job, a_group("g", quorum=4, of=job))
-    assert texts(found)[1:] == [
+    result = told(job, a_group("g", quorum=4, of=job))
+    assert texts(result)[1:] == [
         "Lower the parallelism of Job train from 4 to 2: that many fit now (no restart)."
     ]
 
@@ -215,8 +215,8 @@ def test_a_pod_with_a_node_is_not_one_of_those_that_go() -> None:
     *others, last = pods_of(job, 4)
     assert told(job, nodes=nodes, pods=[*others, replace(last, node="a")]) == []
     first, *rest = pods_of(job, 4)
-    found = told(job, nodes=nodes, pods=[replace(first, node="a"), *rest])
-    assert [one.count for one in found] == [2]
+    result = told(job, nodes=nodes, pods=[replace(first, node="a"), *rest])
+    assert [one.count for one in result] == [2]
 
 
 # What never fits
@@ -233,26 +233,26 @@ def test_a_job_larger_than_its_pool_is_lowered_to_what_fits_there_at_all(
 ) -> None:
     """Of eight pods the pool never takes more than six: that is what stands in the way."""
     job = a_job("train", pods=8, requests=requests(gpu="4"))
-    (found,) = told(job, nodes=pool(free), pods=pods_of(job, 8))
-    assert found.text == (
+    (result,) = told(job, nodes=pool(free), pods=pods_of(job, 8))
+    assert result.text == (
         "Lower the parallelism and completions of Job train from 8 to 6: that many fit when empty, "
         f"{now} (no restart)."
     )
-    assert found.count == 6
+    assert result.count == 6
 
 
 def test_so_is_the_quorum_of_a_group() -> None:
     job = a_job("train", pods=8, requests=requests(gpu="4"), group_name="g")
-    found = told(job, a_group("g", quorum=8), pool(1), pods=pods_of(job, 8, group="g"))
-    assert texts(found) == [
+    result = told(job, a_group("g", quorum=8), pool(1), pods=pods_of(job, 8, group="g"))
+    assert texts(result) == [
         "Lower the quorum of PodGroup g from 8 to 6: 6 pods fit when empty, 1 now (no restart)."
     ]
 
 
 def test_an_empty_pool_takes_them_now() -> None:
     job = a_job("train", pods=8, requests=requests(gpu="4"))
-    (found,) = told(job, nodes=pool(6), pods=pods_of(job, 8))
-    assert found.text.endswith("from 8 to 6: that many fit now (no restart).")
+    (result,) = told(job, nodes=pool(6), pods=pods_of(job, 8))
+    assert result.text.endswith("from 8 to 6: that many fit now (no restart).")
 
 
 def test_members_with_a_node_stay_in_the_size() -> None:
@@ -261,15 +261,15 @@ def test_members_with_a_node_stay_in_the_size() -> None:
     pods = pods_of(job, 10)
     there = [replace(pod, node=f"own{at}") for at, pod in enumerate(pods[:2])]
     nodes = [*pool(1), node("own0", 4, 4), node("own1", 4, 4)]
-    (found,) = told(job, nodes=nodes, pods=[*there, *pods[2:]])
-    assert found.text.endswith("from 10 to 8: that many fit when empty, 3 now (no restart).")
+    (result,) = told(job, nodes=nodes, pods=[*there, *pods[2:]])
+    assert result.text.endswith("from 10 to 8: that many fit when empty, 3 now (no restart).")
 
 
 def test_a_gang_that_only_waits_is_lowered_to_what_fits_now() -> None:
     """Six of six fit when empty: it is the room of now that stands in the way."""
     job = a_job("train", pods=6, requests=requests(gpu="4"))
-    (found,) = told(job, nodes=pool(2), pods=pods_of(job, 6))
-    assert found.text.endswith("from 6 to 2: that many fit now (no restart).")
+    (result,) = told(job, nodes=pool(2), pods=pods_of(job, 6))
+    assert result.text.endswith("from 6 to 2: that many fit now (no restart).")
 
 
 def test_no_size_where_not_even_one_ever_fits() -> None:
@@ -404,8 +404,8 @@ def test_a_jobset_larger_than_its_pool_has_as_many_jobs_as_fit_there_at_all() ->
     facts = facts_of(
         jobset, *child_jobs(jobset), *pods, room=ClusterCapacity(tuple(pool(2))), kubernetes=V137
     )
-    (found,) = [text for text in assess(facts).finding.advice_texts if text.startswith("Lower")]
-    assert found == (
+    (result,) = [text for text in assess(facts).finding.advice_texts if text.startswith("Lower")]
+    assert result == (
         "Lower the replicas of replicatedJobs[workers] of JobSet run from 4 to 3: that many fit when "
         "empty, 1 now (needs re-creating)."
     )

@@ -41,12 +41,12 @@ def constraints(draw: st.DrawFn) -> tuple[Spread, ...]:
 
 @st.composite
 def clusters(draw: st.DrawFn) -> list[NodeInfo]:
-    found = []
+    result = []
     for at in range(draw(st.integers(1, 4))):
         one = draw(rooms(f"n{at}"))
         rack = draw(st.sampled_from(["p", "q", "p", "q", ""]))
-        found.append(replace(one, labels={**one.labels, **({RACK: rack} if rack else {})}))
-    return found
+        result.append(replace(one, labels={**one.labels, **({RACK: rack} if rack else {})}))
+    return result
 
 
 @given(shapes(), constraints(), st.integers(1, 6), clusters(), st.sampled_from(When), WAYS)
@@ -71,8 +71,8 @@ def test_no_order_of_placing_comes_to_more(
     if most < count:
         event("proven" if most + 1 in refused else "not proven")
     for target in set(range(1, count + 1)) - set(refused):
-        found = fit(request, nodes, when, target)
-        assert (found.answer, found.but_for) == (FitAnswer.CANNOT_TELL, ("spread constraints",))
+        result = fit(request, nodes, when, target)
+        assert (result.answer, result.but_for) == (FitAnswer.CANNOT_TELL, ("spread constraints",))
 
 
 # What a person would count
@@ -155,16 +155,16 @@ def test_labels_across_each_other_are_bound_one_by_one() -> None:
 
 
 def test_it_is_the_cause_and_without_them_they_fit() -> None:
-    found = assess(gang(6, shape(gpu=1, spreads=BOTH)), zoned(a=[4, 4], b=[4]))
-    assert (found.cause, found.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
-    assert found.empty.answer is FitAnswer.NO
+    result = assess(gang(6, shape(gpu=1, spreads=BOTH)), zoned(a=[4, 4], b=[4]))
+    assert (result.cause, result.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
+    assert result.empty.answer is FitAnswer.NO
     one_host = [*zoned(a=[4]), node("b0", used=4, labels={ZONE: "b"})]
-    found = assess(gang(4, shape(gpu=1, spreads=BOTH)), one_host)
-    assert (found.cause, found.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
+    result = assess(gang(4, shape(gpu=1, spreads=BOTH)), one_host)
+    assert (result.cause, result.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
     # Whether the scheduler would come to 2 + 2 on empty nodes is not claimed, and that it cannot neither.
-    assert found.empty.answer is FitAnswer.CANNOT_TELL
+    assert result.empty.answer is FitAnswer.CANNOT_TELL
 
 
 def test_lack_of_room_goes_before_them() -> None:
-    found = assess(gang(9, shape(gpu=1, spreads=BOTH)), zoned(a=[4], b=[4]))
-    assert found.cause is PlacementCause.TOO_LARGE
+    result = assess(gang(9, shape(gpu=1, spreads=BOTH)), zoned(a=[4], b=[4]))
+    assert result.cause is PlacementCause.TOO_LARGE

@@ -24,8 +24,8 @@ def host(name: str, cpu: int = 4000, used: int = 0, rack: str = "r") -> NodeInfo
     )
 
 
-def cpus(name: str, cores: str, **more: object) -> Shape:
-    return Shape(name, {"cpu": Decimal(cores)}, **more)  # type: ignore[arg-type]
+def cpus(name: str, cores: str, **options: object) -> Shape:
+    return Shape(name, {"cpu": Decimal(cores)}, **options)  # type: ignore[arg-type]
 
 
 def found(

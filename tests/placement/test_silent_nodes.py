@@ -37,18 +37,18 @@ def offering(name: str, **amounts: str) -> Node:
     return registered(name, {"allocatable": {"cpu": "8", "pods": "110", **named}})
 
 
-def waiting(*nodes: Node, count: int = 2, **more: Any) -> Unit:
+def waiting(*nodes: Node, count: int = 2, **options: Any) -> Unit:
     usage = Usage()
     for one in nodes:
         usage.put_node(one)
-    return gang(count, asks(4), usage.capacity(), text=texts.GPU_SHORT, **more)
+    return gang(count, asks(4), usage.capacity(), text=texts.GPU_SHORT, **options)
 
 
 def told(unit: Unit) -> tuple[str, str]:
-    found = placement_reason(unit)
-    assert found is not None
-    assert found.blocked
-    return found.code, found.text
+    result = placement_reason(unit)
+    assert result is not None
+    assert result.blocked
+    return result.code, result.text
 
 
 STATUSES: list[Any] = [None, {}, {"allocatable": None}, {"allocatable": {}}, {"conditions": []}]

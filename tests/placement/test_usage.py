@@ -25,20 +25,20 @@ from tests.placement.making import S, T, term
 GPU = "nvidia.com/gpu"
 
 
-def node(name: str = "n1", **more: Any) -> Node:
-    return a_node(name, **more)
+def node(name: str = "n1", **options: Any) -> Node:
+    return a_node(name, **options)
 
 
-def pod(name: str = "p1", on: str = "n1", phase: str = "Running", **more: Any) -> Pod:
-    ports, terms = frozenset(more.pop("host_ports", ())), tuple(more.pop("terms", ()))
-    term = more.pop("counts", None)
+def pod(name: str = "p1", on: str = "n1", phase: str = "Running", **options: Any) -> Pod:
+    ports, terms = frozenset(options.pop("host_ports", ())), tuple(options.pop("terms", ()))
+    term = options.pop("counts", None)
     spreads = (Spread("zone", term),) if term else ()
-    near = more.pop("near", None)
+    near = options.pop("near", None)
     needs = Needs(host_ports=ports, anti_affinity=terms, pod_affinity=near, spreads=spreads)
-    if more.pop("deleted", False):
-        more["deleting_since"] = ago(60)
-    asks = requests(**more.pop("asks", {}))
-    return a_pod(name, on=on, phase=phase, requests=asks, needs=needs, **more)
+    if options.pop("deleted", False):
+        options["deleting_since"] = ago(60)
+    asks = requests(**options.pop("asks", {}))
+    return a_pod(name, on=on, phase=phase, requests=asks, needs=needs, **options)
 
 
 def filled(nodes: Iterable[Node] = (), pods: Iterable[Pod] = ()) -> Usage:
@@ -196,8 +196,8 @@ def test_the_load_of_some_pods() -> None:
         pod("e", "n2", asks={"gpu": "8"}),
     ]
     usage = filled([node("n2"), node("n1")], pods)
-    found = usage.load_of(["uid-a", "uid-b", "uid-b", "uid-c", "uid-d", "uid-none"])
-    assert found == {
+    result = usage.load_of(["uid-a", "uid-b", "uid-b", "uid-c", "uid-d", "uid-none"])
+    assert result == {
         "n1": Requested({"cpu": 2, GPU: 1}, 2, frozenset({HostPort(80)})),
         "n2": Requested({GPU: 2}, 1),
     }

@@ -24,8 +24,8 @@ def a_served_node(name: str, capacity: dict[str, str], allocatable: dict[str, st
     basic = {"cpu": "64", "memory": "512Gi", "pods": "110"}
     less = {"cpu": "62", "memory": "500Gi", "pods": "110"}
     status = {"capacity": {**basic, **capacity}, "allocatable": {**less, **allocatable}}
-    made: Node = model(NODE, with_identity({"status": status}, namespace="", name=name))
-    return made
+    created: Node = model(NODE, with_identity({"status": status}, namespace="", name=name))
+    return created
 
 
 def room_of(*nodes: Node) -> ClusterCapacity:
@@ -35,10 +35,12 @@ def room_of(*nodes: Node) -> ClusterCapacity:
     return usage.capacity()
 
 
-def told(pods: int, gpu: int, *nodes: Node, **more: Any) -> tuple[str, str, list[AdviceKind], str]:
+def told(
+    pods: int, gpu: int, *nodes: Node, **options: Any
+) -> tuple[str, str, list[AdviceKind], str]:
     """Return code, sentence, kinds of advice and the first piece of it."""
     text = f"0/{len(nodes)} nodes are available: {len(nodes)} Insufficient {GPU}."
-    unit = waiting(room_of(*nodes).nodes, pods, gpu, quorum=pods, text=text, **more)
+    unit = waiting(room_of(*nodes).nodes, pods, gpu, quorum=pods, text=text, **options)
     reason = placement_reason(unit)
     assert reason is not None
     advice = advise(unit)

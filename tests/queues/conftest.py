@@ -22,9 +22,9 @@ def _brought_about(controlplane_kueue: ControlPlane) -> Iterator[dict[str, Place
     client = controlplane_kueue.client
     share(client)
     situations = {**REPORTED, **WAITING, **NEVER}  # what takes longest begins first
-    found = {name: Place(client, f"kq-{name}") for name in (*situations, *STORIES)}
-    with brought_about(situations, found, shared=NODES):
-        yield found
+    result = {name: Place(client, f"kq-{name}") for name in (*situations, *STORIES)}
+    with brought_about(situations, result, shared=NODES):
+        yield result
 
 
 @pytest.fixture

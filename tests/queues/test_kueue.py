@@ -140,19 +140,19 @@ def test_its_place_in_line_is_by_creation_unless_it_was_sent_to_the_end(
     reason: str, at_the_end: bool
 ) -> None:
     """pkg/workload, Ordering.GetQueueOrderTimestamp, of v0.19.2 with its defaults."""
-    made, evicted = "2026-11-20T08:00:00Z", "2026-11-20T09:00:05Z"
+    created, evicted = "2026-11-20T08:00:00Z", "2026-11-20T09:00:05Z"
     condition = {
         "type": "Evicted",
         "status": "True",
         "reason": reason,
         "lastTransitionTime": evicted,
     }
-    obj: Json = {"metadata": {"creationTimestamp": made}, "spec": {"priority": 7},
+    obj: Json = {"metadata": {"creationTimestamp": created}, "spec": {"priority": 7},
                  "status": {"conditions": [condition]}}  # fmt: skip
-    found = entry(obj)
+    result = entry(obj)
     hour, second = (9, 5) if at_the_end else (8, 0)
-    assert found.in_line_since == datetime(2026, 11, 20, hour, 0, second, tzinfo=UTC)
-    assert found.priority == 7
+    assert result.in_line_since == datetime(2026, 11, 20, hour, 0, second, tzinfo=UTC)
+    assert result.priority == 7
     obj["status"]["conditions"][0]["status"] = "False"
     assert entry(obj).in_line_since == datetime(2026, 11, 20, 8, tzinfo=UTC)
 
@@ -214,9 +214,9 @@ def test_the_nodes_to_which_pods_were_assigned(
     assignment: Json | None, nodes: dict[str, int] | None
 ) -> None:
     part = {"name": "w", "topologyAssignment": assignment}
-    found = entry({"status": {"admission": {"clusterQueue": "gpu", "podSetAssignments": [part]}}})
+    result = entry({"status": {"admission": {"clusterQueue": "gpu", "podSetAssignments": [part]}}})
     expected = () if nodes is None else (AssignedNodes("kueue.x-k8s.io/podset", "w", nodes),)
-    assert found.assigned == expected
+    assert result.assigned == expected
 
 
 def test_a_partial_admission_has_both_numbers() -> None:

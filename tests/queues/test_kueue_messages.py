@@ -204,8 +204,8 @@ RESERVED = condition("QuotaReserved", "True", "QuotaReserved", "Quota reserved i
     ],
 )
 def test_checks_keep_what_has_its_quota(checks: list[tuple[str, str, str]], cause: str) -> None:
-    given = [{"name": name, "state": state, "message": text} for name, state, text in checks]
-    message = told(RESERVED, admissionChecks=given)
+    fields = [{"name": name, "state": state, "message": text} for name, state, text in checks]
+    message = told(RESERVED, admissionChecks=fields)
     assert (message.code, message.cause) == ("admission-check", cause)
 
 
