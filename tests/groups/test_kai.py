@@ -20,7 +20,7 @@ from gangboard.groups.kai import Kai
 from gangboard.queues.kai import KaiQueues
 from tests.decode.reading import Json, model
 from tests.domain_objects import a_job, ago, an_event
-from tests.groups.of_other_schedulers import judged, member
+from tests.groups.other_schedulers import judged, member
 
 (PODGROUP,) = Kai.resources
 QUEUES = frozenset({"Queue.scheduling.run.ai"})

@@ -9,7 +9,7 @@ import pytest
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.health import Health
 from tests.domain_objects import ago, an_event
-from tests.groups.of_other_schedulers import judged, member
+from tests.groups.other_schedulers import judged, member
 from tests.groups.volcano_objects import REFUSED, condition, members, queue, ring, told
 
 QUEUES = frozenset({"Queue.scheduling.volcano.sh"})

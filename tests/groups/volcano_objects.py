@@ -13,7 +13,7 @@ from gangboard.groups.volcano import Volcano
 from gangboard.queues.volcano import VolcanoQueues
 from tests.decode.reading import Json, model
 from tests.domain_objects import ago
-from tests.groups.of_other_schedulers import judged, member
+from tests.groups.other_schedulers import judged, member
 
 (PODGROUP,) = Volcano.resources
 # As the gang plugin writes it (gang.go, FitError of job_info.go, v1.14.1).

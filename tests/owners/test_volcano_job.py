@@ -16,7 +16,7 @@ from gangboard.domain.verdict import Verdict
 from gangboard.owners.volcano_job import VolcanoJob
 from tests.decode.reading import Json, model
 from tests.domain_objects import Made, a_meta, a_node, a_pod, ago, an_event
-from tests.groups.of_other_schedulers import judged, member
+from tests.groups.other_schedulers import judged, member
 from tests.kinds import registered
 
 OWNER = registered(VolcanoJob)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.controlplane.cluster import ControlPlane
-from tests.queues.never import NEVER
+from tests.queues.blocked_situations import NEVER
 from tests.queues.places import NODES, Place, share
-from tests.queues.reported import REPORTED
-from tests.queues.waiting import WAITING
+from tests.queues.reported_situations import REPORTED
+from tests.queues.waiting_situations import WAITING
 from tests.situations import brought_about
 
 STORIES = ("jobs", "circle", "late", "drift", "slices", "variants", "preemption-gate")

@@ -16,9 +16,9 @@ from tests.controlplane.objects import JOBSET, JobOptions, job, jobset
 from tests.controlplane.queues import KUEUE, in_queue, local_queue
 from tests.decode.reading import model
 from tests.kinds import registered
-from tests.queues.never import CANNOT
+from tests.queues.blocked_situations import CANNOT
 from tests.queues.places import WORKLOADS, Place, wait_gone
-from tests.queues.waiting import in_one_rack
+from tests.queues.waiting_situations import in_one_rack
 from tests.situations import Situation, check
 
 JOB = registered(Job)

@@ -3,7 +3,7 @@
 Values of `phase`:
 
 - Pending: the queue has not admitted it. A PodGroup that falls below its minimum before any pod runs is Pending again
-  (`let_in_again`).
+  (`readmission`).
 - Inqueue: the queue has admitted it, and it waits for nodes.
 - Unknown: it ran, and lost some of its members.
 

@@ -13,7 +13,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
 from gangboard.domain.verdict import Verdict
 from tests.domain_objects import an_event
-from tests.groups.of_other_schedulers import judged, member
+from tests.groups.other_schedulers import judged, member
 from tests.groups.volcano_objects import REFUSED, condition, members, queue, ring
 
 JOB = Controller("batch.volcano.sh", "Job", "ring", "uid-job")
