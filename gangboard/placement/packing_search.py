@@ -154,8 +154,8 @@ def without_dominated(vectors: Iterable[Vector], budget: Budget) -> list[Vector]
         else:
             budget.spend(len(largest_vectors) + 1)
             dominated = any(
-                all(have >= want for have, want in zip(vector_kept, vector, strict=True))
-                for vector_kept in largest_vectors
+                all(larger >= smaller for larger, smaller in zip(kept_vector, vector, strict=True))
+                for kept_vector in largest_vectors
             )
         if not dominated:
             largest_vectors.append(vector)

@@ -176,15 +176,15 @@ class ExpectedTerminations(HeldCapacity):
             for gang in capacity.running_gangs()
             for termination in gang.terminations
         ]
-        self.all = sorted(terminations, key=lambda item: item.termination.at)
-        super().__init__([item.termination.loads for item in self.all], snapshot)
+        self.all = sorted(terminations, key=lambda entry: entry.termination.at)
+        super().__init__([entry.termination.loads for entry in self.all], snapshot)
         self._are_deleted = np.array(
-            [item.termination.deleted for item in self.all], dtype=np.bool_
+            [entry.termination.deleted for entry in self.all], dtype=np.bool_
         )
         self._are_replaced = np.array(
-            [item.termination.replaced for item in self.all], dtype=np.bool_
+            [entry.termination.replaced for entry in self.all], dtype=np.bool_
         )
-        self._times = np.array([item.termination.rounded.timestamp() for item in self.all])
+        self._times = np.array([entry.termination.rounded.timestamp() for entry in self.all])
         self._replaced_of: dict[str, list[int]] = defaultdict(list)
         for index in np.flatnonzero(self._are_replaced).tolist():
             self._replaced_of[self.all[index].gang.root].append(index)

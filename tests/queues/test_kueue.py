@@ -1,9 +1,10 @@
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
-from gangboard.domain.queue import AssignedNodes, QueueEntry
+from gangboard.domain.queue import AssignedNodes, LabelSources, QueueEntry
 from gangboard.domain.quota import FlavorAmount
 from gangboard.owners.job import Job
 from gangboard.owners.jobset import JobSet
@@ -247,3 +248,34 @@ def test_clusters_and_failed_nodes() -> None:
     message = entry({"status": offered}).message
     assert message is not None
     assert message.cause.endswith("offered to worker1 and worker2")
+
+
+# Sources of node labels
+
+PODS = {"name": "main", "count": 2, "template": {"spec": {"nodeSelector": {"tier2": "spot"}}}}
+ASSIGNED = {"name": "main", "count": 2, "flavors": {"cpu": "any", "nvidia.com/gpu": "owned2"}}
+
+
+def sources(status: dict[str, Any]) -> tuple[LabelSources, ...]:
+    obj = {"spec": {"podSets": [PODS]}, "status": status}
+    entry: QueueEntry = model(WORKLOADS, with_identity(obj, "job-run-1a2b3"), "v1beta2")
+    return entry.label_sources
+
+
+def test_flavors_and_checks_of_each_pod_set() -> None:
+    updates = [{"name": "main", "nodeSelector": {"burst": "yes"}}, {"name": "other"}]
+    checks = [{"name": "autoscaler", "state": "Ready", "podSetUpdates": updates}, {"name": "x"}]
+    admission = {"clusterQueue": "q", "podSetAssignments": [ASSIGNED]}
+    assert sources({"admission": admission, "admissionChecks": checks}) == (
+        LabelSources(
+            "kueue.x-k8s.io/podset",
+            "main",
+            frozenset({"tier2"}),
+            ("any", "owned2"),
+            {"burst": "autoscaler"},
+        ),
+    )
+
+
+def test_what_has_no_quota_has_none() -> None:
+    assert sources({}) == ()

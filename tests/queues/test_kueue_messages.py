@@ -322,3 +322,36 @@ def test_what_can_never_be_goes_before_a_preemption() -> None:
 def test_preempted_before_and_admitted_again() -> None:
     gone = condition("Evicted", "False", "QuotaReserved", "Previously: " + FOR_WHOM)
     assert said(RESERVED, gone, condition("Admitted", "True", "Admitted", "")) is None
+
+
+# Unknown reasons
+
+
+def test_an_eviction_of_an_unknown_reason_is_told_with_its_text() -> None:
+    """Until the queue looks again, the same text stands in both conditions."""
+    text = "The workload was evicted: its lease is over"
+    message = told(waiting(text), condition("Evicted", "True", "LeaseOver", text))
+    assert message.code == "queue-evaluating"
+    assert text in message.cause
+
+
+@pytest.mark.parametrize(
+    "reason", ["PodsReadyTimeout", "ClusterQueueStopped", "Deactivated", "Preempted"]
+)
+def test_an_eviction_of_a_known_reason_is_told_otherwise(reason: str) -> None:
+    message = said(waiting("as before"), condition("Evicted", "True", reason, "as before"))
+    assert message is None or "as before" not in message.cause
+
+
+def test_an_unknown_reason_without_a_text_is_told_by_its_name() -> None:
+    assert "PlanPending" in told(waiting("", "PlanPending")).cause
+    assert said(waiting("", "Pending")) is None
+
+
+def test_what_has_its_quota_and_is_not_admitted_tells_why() -> None:
+    reserved = condition("QuotaReserved", "True", "QuotaReserved", "Quota reserved")
+    unknown = condition("Admitted", "False", "PlanPending", "the plan is not made")
+    message = told(reserved, unknown)
+    assert (message.code, "the plan is not made" in message.cause) == ("queue-evaluating", True)
+    known = condition("Admitted", "False", "NoReservation", "The workload has no reservation")
+    assert said(reserved, known) is None

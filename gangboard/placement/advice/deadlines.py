@@ -95,14 +95,14 @@ def wait_for_deletions(what_if: WhatIf, pending: PendingDeletions) -> Advice | N
         return None
     sufficient = _earliest_sufficient(what_if, pending.terminations) or pending.terminations
     pods, names = _pods_on_candidates(what_if, sufficient)
-    last = max(termination.termination.rounded for termination in sufficient)
+    last = max(entry.termination.rounded for entry in sufficient)
     return Advice(
         AdviceKind.WAIT_FOR_END,
         f"Wait: {count(pods, 'pod')} on {node_names_text(names)} will be gone by "
         f"{format_time(last, what_if.unit.now)}; {then_fits(what_if)}.",
         named=_refs(names),
-        at=max(termination.termination.at for termination in sufficient),
-        until=min(termination.termination.rounded for termination in sufficient),
+        at=max(entry.termination.at for entry in sufficient),
+        until=min(entry.termination.rounded for entry in sufficient),
     )
 
 
@@ -111,9 +111,9 @@ def mention_deletions(
 ) -> Iterator[Advice]:
     """Yield the advice with a clause that it counts on the pods that are being deleted."""
     pods, names = _pods_on_candidates(what_if, pending.terminations)
-    first = min(termination.termination.rounded for termination in pending.terminations)
+    first = min(entry.termination.rounded for entry in pending.terminations)
     last = format_time(
-        max(termination.termination.rounded for termination in pending.terminations),
+        max(entry.termination.rounded for entry in pending.terminations),
         what_if.unit.now,
     )
     verb = is_or_are(pods)
@@ -127,9 +127,7 @@ def mention_deletions(
             text=advice.text.removesuffix(".") + clause,
             named=tuple(dict.fromkeys((*advice.named, *_refs(names)))),
             at=advice.at
-            and max(
-                advice.at, *(termination.termination.at for termination in pending.terminations)
-            ),
+            and max(advice.at, *(entry.termination.at for entry in pending.terminations)),
             until=first if advice.until is None else min(advice.until, first),
         )
 
@@ -139,8 +137,8 @@ def _pods_on_candidates(
 ) -> tuple[int, list[str]]:
     """Return the number of these pods on nodes that members could use, and the names of the nodes."""
     pods: Counter[str] = Counter()
-    for item in terminations:
-        for name, load in item.termination.loads.items():
+    for entry in terminations:
+        for name, load in entry.termination.loads.items():
             pods[name] += load.pods
     names = [
         what_if.snapshot.names[index] for index in np.flatnonzero(what_if.candidate_nodes).tolist()
@@ -173,15 +171,15 @@ def wait_for_deadlines(what_if: WhatIf) -> Iterator[Advice]:
     if first >= len(terminations):
         return
     sufficient = _earliest_sufficient(
-        what_if, [item for item, _ in terminations[: first + MAX_TRIED]], first + 1
+        what_if, [entry for entry, _ in terminations[: first + MAX_TRIED]], first + 1
     )
     if sufficient and what_if.frees(changed=_nodes_without(what_if, sufficient)):
         yield _advice(what_if, sufficient)
 
 
 def _advice(what_if: WhatIf, terminations: Sequence[GangTermination]) -> Advice:
-    now, last = what_if.unit.now, max(item.termination.rounded for item in terminations)
-    gangs_by_uid = {item.gang.root: item.gang for item in terminations}
+    now, last = what_if.unit.now, max(entry.termination.rounded for entry in terminations)
+    gangs_by_uid = {entry.gang.root: entry.gang for entry in terminations}
     running_gangs = list(gangs_by_uid.values())
     named = first_examples(running_gangs)
     texts = [_gang_text(gang, terminations) for gang in named]
@@ -190,11 +188,11 @@ def _advice(what_if: WhatIf, terminations: Sequence[GangTermination]) -> Advice:
     is_single = len(running_gangs) == 1
     is_one = is_single and (
         _terminates_whole(running_gangs[0], terminations)
-        or sum(item.termination.pods for item in terminations) == 1
+        or sum(entry.termination.pods for entry in terminations) == 1
     )
     deadlines = (
         "deadline"
-        if len({item.termination.rounded for item in terminations}) == 1 and is_single
+        if len({entry.termination.rounded for entry in terminations}) == 1 and is_single
         else "deadlines"
     )
     return Advice(
@@ -203,8 +201,8 @@ def _advice(what_if: WhatIf, terminations: Sequence[GangTermination]) -> Advice:
         f"{'at' if len(terminations) == 1 else 'by'} {format_time(last, now)} at the latest "
         f"({'its' if is_one else 'their'} {deadlines}): {then_fits(what_if)}.",
         gangs=tuple(gang.ref for gang in named),
-        at=max(item.termination.at for item in terminations),
-        until=min(item.termination.rounded for item in terminations),
+        at=max(entry.termination.at for entry in terminations),
+        until=min(entry.termination.rounded for entry in terminations),
     )
 
 
@@ -219,14 +217,14 @@ def _gang_text(gang: RunningGang, terminations: Sequence[GangTermination]) -> st
 
 def _terminates_whole(gang: RunningGang, terminations: Sequence[GangTermination]) -> bool:
     """Return whether all pods of the gang terminate or are being deleted."""
-    deleted = sum(item.pods for item in gang.terminations if item.deleted)
+    deleted = sum(entry.pods for entry in gang.terminations if entry.deleted)
     return _count_pods(gang, terminations) + deleted >= sum(
         load.pods for load in gang.loads.values()
     )
 
 
 def _count_pods(gang: RunningGang, terminations: Sequence[GangTermination]) -> int:
-    return sum(item.termination.pods for item in terminations if item.gang.root == gang.root)
+    return sum(entry.termination.pods for entry in terminations if entry.gang.root == gang.root)
 
 
 # The earliest sufficient terminations
@@ -269,4 +267,4 @@ def _earliest_sufficient(
 
 
 def _nodes_without(what_if: WhatIf, terminations: Iterable[GangTermination]) -> dict[str, NodeInfo]:
-    return what_if.nodes_without([item.termination.loads for item in terminations])
+    return what_if.nodes_without([entry.termination.loads for entry in terminations])

@@ -159,14 +159,14 @@ def _is_plain(unit: Unit, role: Role) -> bool:
         and not group.topology_keys
         for group in gang.groups
     )
-    requests_gang = any(job.gang_request is not None for job in (owner, *gang.jobs))
+    has_gang_request = any(job.gang_request is not None for job in (owner, *gang.jobs))
     is_known = unit.quorum is None or unit.quorum == role.pods
     if unit.group is None and unit.group_name:
         is_known = False
     is_managed = owner.meta.controller is not None or owner.managed_by or owner.restarting
     return (
         groups_are_plain
-        and not requests_gang
+        and not has_gang_request
         and is_known
         and not is_managed
         and not gang.foreign_pods
