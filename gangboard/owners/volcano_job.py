@@ -106,7 +106,7 @@ def _roles(tasks: list[_WireTask]) -> tuple[tuple[Role, ...], tuple[str, ...]]:
     for task in tasks:
         requests, malformed = pod_requests(task.pod)
         pods = max(0, task.replicas or 0)
-        # A pointer in Go: 0 was written on purpose, and the task is optional (getMinTaskMember).
+        # The field is a pointer in Go. An explicit 0 makes the task optional (getMinTaskMember).
         least = pods if task.min_available is None else min(pods, max(0, task.min_available))
         roles.append(Role(task.name, 1, pods, requests, noun="task", quorum=least))
         faults += [f"in task {task.name} {fault}" for fault in malformed]
@@ -186,7 +186,7 @@ def _creation_text(unit: Unit) -> str:
 def _restart_due(unit: Unit, leaving: list[Pod]) -> datetime | None:
     """Return the time by which pods should be deleted or created. After that, the restart is stuck."""
     if leaving:
-        # Their `deletionTimestamp` is when their grace is over.
+        # `deletionTimestamp` is the end of the grace period.
         grace_ends = latest(pod.meta.deleting_since for pod in leaving)
         return grace_ends + COUNT_GRACE if grace_ends is not None else None
     since = latest((_restarting_since(unit), newest_creation(unit.current)))

@@ -87,7 +87,7 @@ class _Assessor:
         # Unsupported requirements only exclude nodes. A resource that is short now is also short without them.
         when = When.DRAINED if drained.answer is FitAnswer.NO else When.CURRENT
         if self._hosted() < self.request.needed:
-            # Without the topology, nodes that lack its label may do.
+            # Without the topology constraint, nodes without its label may be eligible.
             return self._constrained(when) or _Cause(PlacementCause.NO_ELIGIBLE_NODE)
         constrained = self._constrained(when)
         return constrained if constrained is not None else self._by_room(when)

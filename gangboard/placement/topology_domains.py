@@ -125,7 +125,7 @@ def _fit_single_pod_set(snapshot: NodeSnapshot, pod_set: PodSet, when: When, tar
     order, max_pods, sums = feasible_nodes_of(snapshot, pod_set.shape).ordered_nodes(when)
     if not len(sums) or int(sums[-1]) < target:
         return Fit(FitAnswer.NO)
-    # Where one node takes all that are left, the first of these by name does as well as any.
+    # If several nodes take all remaining pods, the first by name is as good as any.
     small = int(np.searchsorted(max_pods, pod_set.count))
     last = int(np.searchsorted(sums[:small], pod_set.count))
     chosen = dict(zip(order[:last].tolist(), max_pods[:last].tolist(), strict=True))

@@ -31,7 +31,7 @@ def filters(
 ) -> Iterator[tuple[Filter, str]]:
     """Yield every filter that excludes the node, in the order of `Filter`, with the taint or resource.
 
-    `asked` is `wanted(shape)`, for callers that ask about many nodes.
+    `asked` is `requested_amounts(shape)`, for callers that check many nodes.
     """
     asked = requested_amounts(shape) if asked is None else asked
     if not is_selected(node, shape):

@@ -154,7 +154,7 @@ def evidence(unit: Unit) -> tuple[Evidence, ...]:
     )
 
 
-# The objects of Grove behind a unit
+# Grove objects of a unit
 
 
 def clique_named(unit: Unit, name: str) -> Owner | None:

@@ -72,7 +72,7 @@ class JobSetConduct(JobConduct):
         return tuple(text for text in texts if text)
 
 
-# When it completes
+# Completion
 
 
 def _completion_sentences(
@@ -119,7 +119,7 @@ def _deletion_text(jobs: Jobs) -> str:
     return f"these {count(len(jobs), 'Job')} are deleted"
 
 
-# When another Job fails
+# Failure of another Job
 
 
 def _failure_sentences(

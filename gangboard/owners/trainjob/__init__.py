@@ -116,7 +116,7 @@ class TrainJob(OwnerKind):
     )
     own_managers = ("trainer.kubeflow.org/trainjob-controller",)
     makes = (_JOBSET_KIND, ("batch", "Job"))
-    selector_label = "jobset.sigs.k8s.io/jobset-name"  # its JobSet has its name
+    selector_label = "jobset.sigs.k8s.io/jobset-name"  # the JobSet has the name of the TrainJob
     levers = ("suspend",)
     event_reasons: Mapping[str, str] = {
         "TrainJobResourcesCreationFailed": "TrainJob resources reconciliation failed: "

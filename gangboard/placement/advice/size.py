@@ -150,7 +150,7 @@ def lower_size(what_if: WhatIf) -> Iterator[Advice]:
     method = change_method(AdviceKind.SIZE, changed_object, unit.gang.cluster.kubernetes)
     fields = size_fields(job)
     if job.gang_request is not None and job.gang_request.quorum and not job.gang_request.derived:
-        # The API server refuses a minCount above parallelism, and takes both in one change.
+        # The API server refuses a minCount above parallelism, so one change sets both.
         fields += ("minCount",)
     yield Advice(
         AdviceKind.SIZE,
