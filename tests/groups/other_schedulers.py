@@ -24,7 +24,7 @@ def member(group: Group, name: str, scheduler: str, **fields: Any) -> Pod:
     return a_pod(name, group=group, **given)
 
 
-def judged(
+def verdict_of(
     root: Owner | Group, *objects: Made, queues: Iterable[Queue] = (), **known: Any
 ) -> Verdict:
     """The verdict on a gang; `queues` are those that its groups name."""

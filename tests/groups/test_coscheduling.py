@@ -81,7 +81,7 @@ def ignoring(name: str, **fields: Any) -> Pod:
     return member(name, ignores_group=True, **given)
 
 
-def told(group: Group, *pods: Pod, **known: Any) -> Verdict:
+def verdict_of(group: Group, *pods: Pod, **known: Any) -> Verdict:
     return assess(assemble(group, pods, now=NOW, gang_api_version="v1beta1", **known))
 
 
@@ -92,7 +92,7 @@ def test_one_that_finds_no_room_is_told_in_its_schedulers_words() -> None:
         "PodGroup team-a/ring gets rejected due to Pod p2 is unschedulable even after PostFilter"
     )
     pods = [member("p0", text=other), member("p1", text=other), member("p2", text=node)]
-    result = told(ring(), *pods).finding
+    result = verdict_of(ring(), *pods).finding
     assert (result.code, result.health) == ("unschedulable", Health.WAITING)
     assert result.message == (
         "Scheduler scheduler-plugins finds no room for 3 pods: 0/1 nodes are available: 1 Insufficient cpu."
@@ -104,7 +104,7 @@ def test_where_all_were_turned_back_with_another_nothing_is_made_up() -> None:
     """As observed: the pod that found no room is told of as the others."""
     texts = ("1 optimistic rejection in PostFilter.", "1 rejection in Unreserve.")
     pods = [member(f"p{n}", text=f"0/1 nodes are available: {one}") for n, one in enumerate(texts)]
-    result = told(ring(minMember=2), *pods).finding
+    result = verdict_of(ring(minMember=2), *pods).finding
     assert result.message == (
         "Scheduler scheduler-plugins finds no room for 2 pods, and does not say what is lacking."
     )
@@ -115,7 +115,7 @@ def test_near_miss_of_the_stock_scheduler_arithmetic_is_asked() -> None:
     text = "0/1 nodes are available: 1 Insufficient cpu."
     group = a_group("ring", quorum=3)
     pods = [a_pod(f"p{n}", group=group, text=text) for n in range(3)]
-    message = told(group, *pods).finding.message
+    message = verdict_of(group, *pods).finding.message
     assert "gangboard cannot tell why (nodes: not read yet)" in message
 
 
@@ -125,7 +125,7 @@ def test_one_that_has_too_few_pods() -> None:
         "number: 2, minMember of group: 3."
     )
     pods = [member(f"p{n}", text=text, created_at=ago(300)) for n in range(2)]
-    result = told(ring(), *pods).finding
+    result = verdict_of(ring(), *pods).finding
     assert (result.code, result.health) == ("below-quorum", Health.BLOCKED)
     assert result.message.startswith("2 of 3 pods that group ring needs exist")
     assert result.advice_texts == (
@@ -134,26 +134,26 @@ def test_one_that_has_too_few_pods() -> None:
 
 
 def test_one_that_runs() -> None:
-    verdict = told(ring(), *(member(f"p{n}", on="n0") for n in range(3)))
+    verdict = verdict_of(ring(), *(member(f"p{n}", on="n0") for n in range(3)))
     assert (verdict.finding.code, verdict.members.quorum) == ("running", 3)
 
 
 def test_pods_of_two_schedulers_that_read_it_are_placed_by_neither() -> None:
     """Near miss: to the stock scheduler its pods are in no group."""
     pods = [member("p0"), member("p1"), member("p2", scheduler_name="other-plugins")]
-    result = told(ring(), *pods).finding
+    result = verdict_of(ring(), *pods).finding
     assert result.code == "mixed-schedulers"
     assert "other-plugins (1 pod)" in result.message
-    near = told(ring(), member("p0"), member("p1"), ignoring("p2")).finding
+    near = verdict_of(ring(), member("p0"), member("p1"), ignoring("p2")).finding
     assert near.code != "mixed-schedulers"
 
 
 def test_to_the_stock_scheduler_it_is_decoration() -> None:
     """Nothing is wrong while all run; near miss: some hold a node, and others are refused."""
-    verdict = told(ring(), *(ignoring(f"p{n}", on="n0") for n in range(3)))
+    verdict = verdict_of(ring(), *(ignoring(f"p{n}", on="n0") for n in range(3)))
     assert (verdict.finding.code, verdict.members.quorum) == ("running", None)
     text = "0/1 nodes are available: 1 Insufficient cpu."
-    split = told(
+    split = verdict_of(
         ring(), ignoring("p0", on="n0"), ignoring("p1", text=text), ignoring("p2", text=text)
     )
     assert (split.finding.code, split.finding.health) == ("not-ganged", Health.DEGRADED)

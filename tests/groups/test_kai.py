@@ -20,7 +20,7 @@ from gangboard.groups.kai import Kai
 from gangboard.queues.kai import KaiQueues
 from tests.decode.reading import Json, model
 from tests.domain_objects import a_job, ago, an_event
-from tests.groups.other_schedulers import judged, member
+from tests.groups.other_schedulers import member, verdict_of
 
 (PODGROUP,) = Kai.resources
 QUEUES = frozenset({"Queue.scheduling.run.ai"})
@@ -85,10 +85,10 @@ def members(group: Group, number: int = 4, **fields: Any) -> list[Pod]:
 
 
 def judge(group: Group, *rest: Any, pods: Sequence[Pod] | None = None, **known: Any) -> Verdict:
-    return judged(group, *(members(group) if pods is None else pods), *rest, **known)
+    return verdict_of(group, *(members(group) if pods is None else pods), *rest, **known)
 
 
-def told(*fields: Any, **known: Any) -> tuple[str, Health, str]:
+def finding_summary(*fields: Any, **known: Any) -> tuple[str, Health, str]:
     result = judge(*fields, **known).finding
     return result.code, result.health, result.message
 
@@ -122,7 +122,7 @@ def test_subgroups_with_a_minimum_of_their_own() -> None:
     )
     label = {"kai.scheduler/subgroup-name": "dec"}
     pods = members(result, 4, labels=label)
-    assert told(result, pods=pods)[:2] == ("below-quorum", Health.BLOCKED)
+    assert finding_summary(result, pods=pods)[:2] == ("below-quorum", Health.BLOCKED)
 
 
 def test_pods_of_a_job_that_each_have_a_group_of_their_own_are_no_gang() -> None:
@@ -132,12 +132,12 @@ def test_pods_of_a_job_that_each_have_a_group_of_their_own_are_no_gang() -> None
     pods = [
         member(group, f"p{n}", "kai-scheduler", of=job, on="n0") for n, group in enumerate(groups)
     ]
-    verdict = judged(job, *groups, *pods)
+    verdict = verdict_of(job, *groups, *pods)
     assert (verdict.members.desired, verdict.members.quorum) == (2, None)
     assert verdict.finding.message == "Both pods are ready."
     whole = a_group(minMember=2)
     pods = [member(whole, f"p{n}", "kai-scheduler", of=job, on="n0") for n in range(2)]
-    assert judged(job, whole, *pods).members.quorum == 2
+    assert verdict_of(job, whole, *pods).members.quorum == 2
 
 
 @pytest.mark.parametrize(
@@ -162,13 +162,13 @@ def test_pods_of_a_job_that_each_have_a_group_of_their_own_are_no_gang() -> None
     ],
 )  # fmt: skip
 def test_what_its_scheduler_says(said: Json, expected: tuple[str, Health, str]) -> None:
-    assert told(a_group(said), queues=[a_queue()], known_kinds=QUEUES) == expected
+    assert finding_summary(a_group(said), queues=[a_queue()], known_kinds=QUEUES) == expected
 
 
 def test_what_it_said_before_all_ran_is_no_news() -> None:
     """Its condition stays True while all run (before v0.17)."""
     group = a_group(condition("PodSchedulingErrors", NO_ROOM))
-    assert told(group, pods=members(group, on="n0"))[0] == "running"
+    assert finding_summary(group, pods=members(group, on="n0"))[0] == "running"
 
 
 def test_the_newest_condition_counts() -> None:
@@ -193,7 +193,7 @@ def test_of_a_queue_that_does_not_exist_it_says_nothing(
     queues: list[Queue], known: frozenset[str], code: str
 ) -> None:
     group = a_group()
-    result = told(group, pods=members(group, text=""), queues=queues, known_kinds=known)
+    result = finding_summary(group, pods=members(group, text=""), queues=queues, known_kinds=known)
     assert result[0] == code
     if code == "queue-missing":
         name = "root, the parent of Queue team-a," if queues else "team-a"
@@ -205,24 +205,24 @@ def test_of_a_queue_that_does_not_exist_it_says_nothing(
 def test_one_whose_pods_were_taken_away() -> None:
     group = a_group(condition("PodSchedulingErrors", NO_ROOM))
     note = "Pod team-a/low-0 was preempted by higher priority workload team-b/pg-high-u2."
-    code, health, message = told(group, an_event(group, "Evict", note))
+    code, health, message = finding_summary(group, an_event(group, "Evict", note))
     assert (code, health) == ("preempted", Health.WAITING)
     assert message.startswith("Its pods were preempted by team-b/pg-high-u2; no nodes")
     moved = "Pod team-a/low-0 was preempted and rescheduled due to bin packing (resource consolidation) procedure"
-    assert told(group, an_event(group, "Evict", moved))[0] == "unschedulable"
+    assert finding_summary(group, an_event(group, "Evict", moved))[0] == "unschedulable"
 
 
 def test_one_that_fell_below_its_minimum_is_deleted_soon() -> None:
     group = a_group(stale="2026-11-21T11:59:40Z")
     pods = [*members(group, 2, on="n0"), member(group, "p9", "kai-scheduler", text="no")]
-    assert told(group, pods=pods) == (
+    assert finding_summary(group, pods=pods) == (
         "lost-members",
         Health.DEGRADED,
         "2 of 4 members run. KAI deletes the rest at about 12:00:40 UTC, unless the lost members are "
         "placed again.",
     )
     near = members(group, 4, on="n0")
-    assert told(group, pods=near)[0] == "running"
+    assert finding_summary(group, pods=near)[0] == "running"
 
 
 @pytest.mark.parametrize(
@@ -251,21 +251,23 @@ def test_how_long_one_below_its_minimum_goes_on_is_its_own_field(
 def test_a_queue_that_its_scheduler_says_does_not_exist() -> None:
     """Since 0.17 it says so; near miss: a Queue that exists was made after that."""
     said = condition("QueueDoesNotExist", "Queue 'team-a' does not exist")
-    code, health, message = told(a_group(said))
+    code, health, message = finding_summary(a_group(said))
     assert (code, health) == ("queue-missing", Health.BLOCKED)
     assert message.startswith("Queue team-a does not exist")
-    created = told(a_group(said), queues=[a_queue("team-a")], known_kinds=QUEUES)
+    created = finding_summary(a_group(said), queues=[a_queue("team-a")], known_kinds=QUEUES)
     assert created[0] == "unschedulable"
 
 
 def test_preemption_that_is_delayed() -> None:
     said = condition("PreemptionDelayNotElapsed", "Preemption delay has not elapsed yet")
-    code, health, message = told(a_group(said, preemptionDelay="5m0s"))
+    code, health, message = finding_summary(a_group(said, preemptionDelay="5m0s"))
     assert (code, health) == ("unschedulable", Health.WAITING)
     assert message == (
         "KAI finds no room for 4 pods: it preempts nothing for them before their preemptionDelay of 5m0s has "
         "passed."
     )
     # Near miss: the field alone says nothing of why it waits.
-    other = told(a_group(condition("PodSchedulingErrors", NO_ROOM), preemptionDelay="5m0s"))
+    other = finding_summary(
+        a_group(condition("PodSchedulingErrors", NO_ROOM), preemptionDelay="5m0s")
+    )
     assert "preemptionDelay" not in other[2]

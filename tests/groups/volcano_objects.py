@@ -13,7 +13,7 @@ from gangboard.groups.volcano import Volcano
 from gangboard.queues.volcano import VolcanoQueues
 from tests.decode.reading import Json, model
 from tests.domain_objects import ago
-from tests.groups.other_schedulers import judged, member
+from tests.groups.other_schedulers import member, verdict_of
 
 (PODGROUP,) = Volcano.resources
 # As the gang plugin writes it (gang.go, FitError of job_info.go, v1.14.1).
@@ -52,9 +52,9 @@ def members(group: Group, number: int = 3, **fields: Any) -> list[Pod]:
     return [member(group, f"p{n}", "volcano", created_at=ago(300), **fields) for n in range(number)]
 
 
-def told(
+def finding_summary(
     group: Group, *rest: Any, pods: Sequence[Pod] | None = None, **known: Any
 ) -> tuple[str, Health, str]:
     pods = members(group) if pods is None else pods
-    result = judged(group, *pods, *rest, **known).finding
+    result = verdict_of(group, *pods, *rest, **known).finding
     return result.code, result.health, result.message

@@ -147,7 +147,7 @@ def _labels(role: str) -> dict[str, str]:
     }
 
 
-def judged(owner: Owner, *things: Made, whole: tuple[str, ...] = ()) -> Verdict:
+def verdict_of(owner: Owner, *things: Made, whole: tuple[str, ...] = ()) -> Verdict:
     """Judge a gang; units named in `whole` ran whole a minute ago."""
     memory = {name: UnitMemory(whole_at=ago(60), created_since=ago(60)) for name in whole}
     events = tuple(thing for thing in things if isinstance(thing, Event))
@@ -155,7 +155,7 @@ def judged(owner: Owner, *things: Made, whole: tuple[str, ...] = ()) -> Verdict:
     return assess(assemble(owner, objects, now=NOW, memory=memory, events=events))
 
 
-def told(verdict: Verdict) -> tuple[str, str, str]:
+def finding_summary(verdict: Verdict) -> tuple[str, str, str]:
     return verdict.finding.code, verdict.finding.health.value, verdict.finding.message
 
 
@@ -287,7 +287,7 @@ def test_its_own_word_is_not_believed() -> None:
     owner = pytorch(condition("Running", reason="PyTorchJobRunning"))
     master = member(owner, "master", on="n0")
     workers = [member(owner, "worker", index, text=TOO_FEW) for index in range(2)]
-    result = judged(owner, master, *workers)
+    result = verdict_of(owner, master, *workers)
     assert result.finding.health is not Health.RUNNING
     assert (result.members.desired, result.members.ready) == (3, 1)
     assert result.finding.unit == "Worker"
@@ -300,16 +300,20 @@ def test_whole() -> None:
         member(owner, "master", on="n0"),
         *(member(owner, "worker", n, on="n0") for n in (0, 1)),
     ]
-    assert told(judged(owner, *pods)) == ("running", "running", "All 3 pods are ready.")
+    assert finding_summary(verdict_of(owner, *pods)) == (
+        "running",
+        "running",
+        "All 3 pods are ready.",
+    )
 
 
 def test_the_launcher_is_counted_once() -> None:
     owner = mpi()
     job = launcher(owner)
-    result = judged(
+    result = verdict_of(
         owner, job, launched(job, on="n0"), *(worker(owner, n, on="n0") for n in range(3))
     )
-    assert told(result) == ("running", "running", "All 4 pods are ready.")
+    assert finding_summary(result) == ("running", "running", "All 4 pods are ready.")
     assert (result.members.desired, result.members.created) == (4, 4)
 
 
@@ -320,8 +324,8 @@ def test_a_launcher_that_stays_suspended_is_a_matter_of_its_operator() -> None:
     """
     owner = mpi(workers=2)
     job = launcher(owner, suspended=True)
-    result = judged(owner, job, *(worker(owner, n, on="n0") for n in range(2)))
-    assert told(result) == (
+    result = verdict_of(owner, job, *(worker(owner, n, on="n0") for n in range(2)))
+    assert finding_summary(result) == (
         "suspended",
         "suspended",
         "1 unfinished Job is suspended: run-launcher (no Hold, by whom is not known). 2 pods are still "
@@ -330,7 +334,7 @@ def test_a_launcher_that_stays_suspended_is_a_matter_of_its_operator() -> None:
     assert result.finding.advice_texts == (
         "The MPI operator resumes it: if it does not, its log says why.",
     )
-    held = judged(owner, job, a_hold(job), *(worker(owner, n, on="n0") for n in range(2)))
+    held = verdict_of(owner, job, a_hold(job), *(worker(owner, n, on="n0") for n in range(2)))
     assert held.finding.advice_texts == ()
 
 
@@ -344,17 +348,20 @@ def test_an_elastic_job_above_its_minimum_is_below_its_size() -> None:
     )
     up = [member(owner, "worker", n, on="n0") for n in range(4)]
     three = [*up[:3], member(owner, "worker", 3, text=TOO_FEW)]
-    assert told(judged(owner, *three, whole=("Worker",)))[0] == "below-size"
+    assert finding_summary(verdict_of(owner, *three, whole=("Worker",)))[0] == "below-size"
     two = [*up[:2], *(member(owner, "worker", n, text=TOO_FEW) for n in (2, 3))]
-    assert told(judged(owner, *two, whole=("Worker",)))[:2] == ("lost-members", "degraded")
+    assert finding_summary(verdict_of(owner, *two, whole=("Worker",)))[:2] == (
+        "lost-members",
+        "degraded",
+    )
 
 
 def test_a_gang_that_no_scheduler_was_told_of() -> None:
     """`schedulingPolicy` is ignored, without a word, by an operator that has no gang scheduler."""
     owner = pytorch(policy={"schedulingPolicy": {"minAvailable": 3}})
     pods = [member(owner, "master", on="n0"), member(owner, "worker", 0, text=TOO_FEW)]
-    result = judged(owner, *pods, member(owner, "worker", 1, text=TOO_FEW))
-    assert told(result) == (
+    result = verdict_of(owner, *pods, member(owner, "worker", 1, text=TOO_FEW))
+    assert finding_summary(result) == (
         "not-ganged",
         "degraded",
         "PyTorchJob run asks for a gang (schedulingPolicy), but default-scheduler places its pods "
@@ -383,7 +390,7 @@ def test_a_minimum_that_stands_in_the_job_is_lowered_there(api: str) -> None:
         )
         for one in (member(owner, "master"), *(member(owner, "worker", n) for n in range(2)))
     ]
-    result = judged(owner, group, *pods)
+    result = verdict_of(owner, group, *pods)
     assert result.finding.code == "below-quorum"
     assert result.finding.advice_texts == (
         "Lower schedulingPolicy.minAvailable of PyTorchJob run from 6 to 3 (no restart), or let "
@@ -412,8 +419,8 @@ def test_restarting_is_said_as_long_as_its_operator_says_so() -> None:
         owner = pytorch(*conditions)
         pods = [member(owner, "master", on="n0", ready=False)]
         pods += [member(owner, "worker", n, on="n0") for n in (0, 1)]
-        result = judged(owner, *pods, whole=("Master", "Worker"))
-        assert told(result) == expected
+        result = verdict_of(owner, *pods, whole=("Master", "Worker"))
+        assert finding_summary(result) == expected
         if conditions:
             quoted = {one.label: one.value for one in result.finding.evidence}
             assert quoted["Restarting"] == f"PyTorchJobRestarting: {said['message']}"
@@ -465,7 +472,7 @@ def test_its_ends_and_the_pods_that_it_leaves(
     """Of one that is over, pods stay with `cleanPodPolicy: None`, which is the default (seen: workers run on)."""
     suspended = expected[0] == "suspended"
     owner = pytorch(*conditions, policy={"suspend": suspended})
-    assert told(judged(owner, member(owner, "worker", on="n0"))) == expected
+    assert finding_summary(verdict_of(owner, member(owner, "worker", on="n0"))) == expected
 
 
 def test_refused_pods_are_told_by_the_words_of_each_operator() -> None:
@@ -494,8 +501,8 @@ def test_refused_pods_are_told_by_the_words_of_each_operator() -> None:
         ),
     )
     for owner, created, reason, note in cases:
-        result = judged(owner, *created, an_event(owner, reason, note))
-        assert told(result) == (
+        result = verdict_of(owner, *created, an_event(owner, reason, note))
+        assert finding_summary(result) == (
             "pod-creation-refused",
             "blocked",
             "Role Worker: 1 of 2 pods exists. ResourceQuota “q” refuses the rest: pods 2 of 2 used.",
@@ -509,7 +516,7 @@ def test_a_spec_that_the_mpi_operator_does_not_take() -> None:
         "Found validation errors: spec.mpiReplicaSpecs[Launcher]: Required value: must have Launcher "
         "replica spec"
     )
-    assert told(judged(owner, an_event(owner, "ValidationError", note))) == (
+    assert finding_summary(verdict_of(owner, an_event(owner, "ValidationError", note))) == (
         "objects-not-made",
         "blocked",
         "What MPIJob run needs cannot be made: spec.mpiReplicaSpecs[Launcher]: Required value: must "
@@ -533,25 +540,28 @@ def test_a_launcher_that_fails_without_workers_is_the_symptom() -> None:
     owner = mpi()
     job = launcher(owner)
     short = [worker(owner, 0, on="n0"), *(worker(owner, n, text=TOO_FEW) for n in (1, 2))]
-    result = judged(owner, job, crashing(job), *short)
+    result = verdict_of(owner, job, crashing(job), *short)
     assert result.finding.unit == "Worker"
     assert result.finding.code in ("partly-placed", "unschedulable")
     second = next(one for one in result.findings if one.unit == "run-launcher")
     assert (second.code, second.symptom) == ("dependency-waiting", True)
     assert values_in(second.message) == "run-launcher 3 1 4"
     all_up = [worker(owner, n, on="n0") for n in range(3)]
-    assert told(judged(owner, job, crashing(job), *all_up))[:2] == ("crash-loop", "degraded")
+    assert finding_summary(verdict_of(owner, job, crashing(job), *all_up))[:2] == (
+        "crash-loop",
+        "degraded",
+    )
 
 
 def test_a_launcher_that_is_made_when_all_workers_are_ready() -> None:
     """Seen: neither the Job nor a word of it. Twin: all are ready, and it is due."""
     owner = mpi(launcherCreationPolicy="WaitForWorkersReady")
     up = [worker(owner, n, on="n0") for n in range(2)]
-    result = judged(owner, *up, worker(owner, 2, on="n0", ready=False))
+    result = verdict_of(owner, *up, worker(owner, 2, on="n0", ready=False))
     waits = next(one for one in result.findings if one.code == "dependency-waiting")
     assert waits.symptom
     assert waits.message == "Job run-launcher is not made before all 3 workers are ready: 2 are."
-    full = judged(
+    full = verdict_of(
         mpi(
             launcherCreationPolicy="WaitForWorkersReady",
             status={"replicaStatuses": {"Worker": {"active": 3}}},
@@ -559,7 +569,10 @@ def test_a_launcher_that_is_made_when_all_workers_are_ready() -> None:
         *up,
         worker(owner, 2, on="n0"),
     )
-    assert told(full)[::2] == ("pods-not-created", "MPIJob run has not made Job run-launcher.")
+    assert finding_summary(full)[::2] == (
+        "pods-not-created",
+        "MPIJob run has not made Job run-launcher.",
+    )
 
 
 def evicted(owner: Owner, index: int) -> Pod:
@@ -574,8 +587,8 @@ def test_a_worker_that_was_evicted_comes_back_only_when_its_pod_is_deleted() -> 
     assert owner.finish is None
     job = launcher(owner)
     up = [launched(job, on="n0"), worker(owner, 0, on="n0"), worker(owner, 2, on="n0")]
-    result = judged(owner, job, *up, evicted(owner, 1), whole=("Worker", "run-launcher"))
-    assert told(result) == (
+    result = verdict_of(owner, job, *up, evicted(owner, 1), whole=("Worker", "run-launcher"))
+    assert finding_summary(result) == (
         "lost-members",
         "degraded",
         "Role Worker: 2 of 3 members run: run-worker-1 failed (Evicted), and it comes back only when "
@@ -604,7 +617,7 @@ def test_the_end_of_an_mpijob() -> None:
     )
     ended = mpi(said, status={"completionTime": "2026-11-21T11:59:00Z"})
     job = launcher(ended, finish=None)
-    assert told(judged(ended, job)) == (
+    assert finding_summary(verdict_of(ended, job)) == (
         "failed",
         "failed",
         "The MPIJob failed (BackoffLimitExceeded): Job has reached the specified backoff limit.",

@@ -16,7 +16,7 @@ from gangboard.domain.verdict import Verdict
 from gangboard.owners.volcano_job import VolcanoJob
 from tests.decode.reading import Json, model
 from tests.domain_objects import Made, a_meta, a_node, a_pod, ago, an_event
-from tests.groups.other_schedulers import judged, member
+from tests.groups.other_schedulers import member, verdict_of
 from tests.kinds import registered
 
 OWNER = registered(VolcanoJob)
@@ -109,7 +109,7 @@ def test_a_resume_is_no_restart_that_is_news() -> None:
 
 def test_before_its_queue_lets_it_in_it_has_no_pods_and_its_queue_is_the_reason() -> None:
     job = a_vcjob()
-    verdict = judged(job, its_group(job, "Pending"))
+    verdict = verdict_of(job, its_group(job, "Pending"))
     assert (verdict.finding.code, verdict.finding.health) == ("queue-evaluating", Health.WAITING)
     assert verdict.finding.message == "Queue default has not let it in yet."
     assert (verdict.members.desired, verdict.members.quorum, verdict.members.created) == (3, 3, 0)
@@ -118,9 +118,9 @@ def test_before_its_queue_lets_it_in_it_has_no_pods_and_its_queue_is_the_reason(
 def test_one_that_runs_and_one_that_is_aborted() -> None:
     job = a_vcjob("Running")
     group = its_group(job, "Running")
-    verdict = judged(job, group, *pods_of(job, group, on="n0"))
+    verdict = verdict_of(job, group, *pods_of(job, group, on="n0"))
     assert (verdict.finding.code, verdict.members.ready) == ("running", 3)
-    aborted = judged(a_vcjob("Aborted"))
+    aborted = verdict_of(a_vcjob("Aborted"))
     assert (aborted.finding.code, aborted.finding.health) == ("suspended", Health.SUSPENDED)
 
 
@@ -131,7 +131,7 @@ def test_one_that_lost_a_member_and_finds_no_room_for_its_replacement() -> None:
     text = "0/1 nodes are unavailable: 1 Insufficient cpu."
     lost = pods_of(job, group, text=text)[2]
     was_placed = replace(group, placed=Condition("Scheduled", "True", since=ago(60)))
-    result = judged(job, was_placed, driver, worker, lost).finding
+    result = verdict_of(job, was_placed, driver, worker, lost).finding
     assert (result.code, result.health) == ("lost-members", Health.DEGRADED)
 
 
@@ -161,7 +161,7 @@ def restarting(
     group = replace(its_group(job, phase), quorum=2)
     labels = {"volcano.sh/task-spec": "worker"}
     first = member(group, "mnist-0", "volcano", of=job, labels=labels, on="n0", **fields)
-    return judged(job, group, first, *options, events_known=events_known)
+    return verdict_of(job, group, first, *options, events_known=events_known)
 
 
 def test_where_events_cannot_be_read_nobody_knows_whether_its_pods_are_refused() -> None:
@@ -229,7 +229,7 @@ def test_a_pod_that_a_quota_refuses_while_its_job_restarts() -> None:
         'pods "x" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1',
     )
     group = its_group(job)
-    result = judged(job, group, pods_of(job, group, on="n0")[0], refused).finding
+    result = verdict_of(job, group, pods_of(job, group, on="n0")[0], refused).finding
     assert result.code == "pod-creation-refused"
 
 
@@ -251,4 +251,4 @@ def test_an_optional_task_holds_up_nothing(least: int | None, code: str) -> None
     drivers = [a_pod(f"d{n}", of=job, labels=labels, on="n0") for n in range(2)]
     text = "0/1 nodes are unavailable: 1 Insufficient cpu."
     waits = a_pod("h0", of=job, labels={"volcano.sh/task-spec": "helper"}, text=text)
-    assert judged(job, *drivers, waits).finding.code == code
+    assert verdict_of(job, *drivers, waits).finding.code == code

@@ -277,14 +277,14 @@ def lifted(nodes: Iterable[NodeInfo]) -> tuple[NodeInfo, ...]:
     return tuple(
         replace(
             node,
-            now=_told(node.now, node.labels, now),
-            pinned=_told(node.pinned, node.labels, pinned),
+            now=_add_domain_terms(node.now, node.labels, now),
+            pinned=_add_domain_terms(node.pinned, node.labels, pinned),
         )
         for node in nodes
     )
 
 
-def _told(
+def _add_domain_terms(
     load: Requested, labels: Mapping[str, str], domains: Mapping[tuple[str, str], Terms]
 ) -> Requested:
     here = [domains[pair] for pair in labels.items() if pair in domains]
@@ -294,8 +294,8 @@ def _told(
     matched_terms = _by_host(term for one in here for term in one.matched_terms)
     return replace(
         load,
-        anti_affinity={**_others(load.anti_affinity, anti_affinity), **anti_affinity},
-        matched_terms={**_others(load.matched_terms, matched_terms), **matched_terms},
+        anti_affinity={**_unknown_terms(load.anti_affinity, anti_affinity), **anti_affinity},
+        matched_terms={**_unknown_terms(load.matched_terms, matched_terms), **matched_terms},
     )
 
 
@@ -303,6 +303,8 @@ def _by_host(terms: Iterable[PodTerm]) -> dict[PodTerm, int]:
     return {replace(term, topology_key=HOSTNAME): 1 for term in terms}
 
 
-def _others(terms: Mapping[PodTerm, int], known: Mapping[PodTerm, int]) -> dict[PodTerm, int]:
+def _unknown_terms(
+    terms: Mapping[PodTerm, int], known: Mapping[PodTerm, int]
+) -> dict[PodTerm, int]:
     """A key that is there already stays as it is: the one by host must be the key."""
     return {term: number for term, number in terms.items() if term not in known}

@@ -186,7 +186,7 @@ def _quick(small: Problem, target: int) -> Chain | None:
                 break
             if not max_pods[node][shape]:
                 continue
-            count = _more(
+            count = _max_beside(
                 small, shape, configs[node], room[node], min(remaining, max_pods[node][shape])
             )
             configs[node][shape] = count
@@ -199,7 +199,7 @@ def _quick(small: Problem, target: int) -> Chain | None:
     return [(node, tuple(config)) for node, config in configs.items() if any(config)]
 
 
-def _more(small: Problem, shape: int, config: list[int], room: list[int], most: int) -> int:
+def _max_beside(small: Problem, shape: int, config: list[int], room: list[int], most: int) -> int:
     """Return how many pods of a shape go on a node beside those that are there already."""
     for pair in small.conflicts:
         if shape in pair and config[pair[0] + pair[1] - shape]:

@@ -69,14 +69,14 @@ def kinds(found: Sequence[Advice]) -> list[AdviceKind]:
     return [one.change for one in found]
 
 
-def only(found: Sequence[Advice], change: AdviceKind) -> Advice:
+def advice_of_kind(found: Sequence[Advice], change: AdviceKind) -> Advice:
     return next(one for one in found if one.change is change)
 
 
 def test_the_least_is_freed_on_the_fewest_nodes() -> None:
     # 3 pods of 4: one fits on c. a lacks 1 for a pod, b lacks 3, d lacks 4.
     nodes = [node("a", 4, 1), node("b", 4, 3), node("c", 4, 0), node("d", 4, 4)]
-    result = only(advise(waiting(nodes, 3, 4, quorum=3)), AdviceKind.WAIT_FOR_ROOM)
+    result = advice_of_kind(advise(waiting(nodes, 3, 4, quorum=3)), AdviceKind.WAIT_FOR_ROOM)
     assert result.free == {"a": {GPU: 1}, "b": {GPU: 3}}
     assert result.method is None
     assert [ref.name for ref in result.nodes] == ["a", "b"]
@@ -90,12 +90,12 @@ def test_room_is_made_in_the_rack_where_it_costs_least() -> None:
     used = {"a": ("r1", 0), "b": ("r1", 4), "c": ("r2", 1), "d": ("r2", 2), "e": ("r3", 0)}
     nodes = [node(name, 4, taken, labels={"rack": rack}) for name, (rack, taken) in used.items()]
     in_one_rack = waiting(nodes, 2, 4, quorum=2, keys=("rack",))
-    result = only(advise(in_one_rack), AdviceKind.WAIT_FOR_ROOM)
+    result = advice_of_kind(advise(in_one_rack), AdviceKind.WAIT_FOR_ROOM)
     assert result.free == {"c": {GPU: 1}, "d": {GPU: 2}}
 
 
 def test_what_fits_then_is_what_the_quorum_needs() -> None:
-    result = only(
+    result = advice_of_kind(
         advise(waiting([node("a", 4, 1), node("b", 4)], 3, 4, quorum=2)), AdviceKind.WAIT_FOR_ROOM
     )
     assert result.text == (
@@ -105,7 +105,7 @@ def test_what_fits_then_is_what_the_quorum_needs() -> None:
 
 def test_of_many_nodes_two_are_named_with_what_is_theirs() -> None:
     nodes = [node(name, 4, used) for name, used in zip("abcd", (1, 3, 2, 2), strict=True)]
-    result = only(advise(waiting(nodes, 4, 4, quorum=4)), AdviceKind.WAIT_FOR_ROOM)
+    result = advice_of_kind(advise(waiting(nodes, 4, 4, quorum=4)), AdviceKind.WAIT_FOR_ROOM)
     assert [ref.name for ref in result.nodes] == ["a", "b", "c", "d"]
     assert [ref.name for ref in result.named] == ["a", "b"]
     assert result.text == (
@@ -121,13 +121,15 @@ def test_what_is_to_be_freed_is_enough_as_it_is_written() -> None:
     job = a_job("train", pods=1, requests=requests(memory="1500000000"))
     facts = {"room": ClusterCapacity((full,)), "kubernetes": (1, 37)}
     unit = unit_of(job, *pods_of(job, 1), facts=facts)
-    result = only(advise(replace(unit, placing=placing_of(unit))), AdviceKind.WAIT_FOR_ROOM)
+    result = advice_of_kind(
+        advise(replace(unit, placing=placing_of(unit))), AdviceKind.WAIT_FOR_ROOM
+    )
     assert result.text == "Wait for 1.4Gi of memory on node a to become free: then the pod fits."
 
 
 def test_only_the_names_that_are_printed_are_kept_to_be_hidden() -> None:
     unit = waiting([node(name, 4, 4) for name in "abcde"], 5, 4, quorum=5)
-    result = only(advise(unit), AdviceKind.WAIT_FOR_ROOM)
+    result = advice_of_kind(advise(unit), AdviceKind.WAIT_FOR_ROOM)
     assert (
         result.text
         == "Wait for 4 GPUs on each of 5 nodes (a, b, …) to become free: then all 5 pods fit."
@@ -138,20 +140,20 @@ def test_only_the_names_that_are_printed_are_kept_to_be_hidden() -> None:
 def test_pods_of_daemonsets_are_never_asked_to_leave() -> None:
     # On a 1 of 4 stays for good: no pod of 4 ever fits there.
     nodes = [node("a", 4, 0, pinned=1), node("b", 4, 4), node("c", 4, 4)]
-    result = only(advise(waiting(nodes, 1, 4, quorum=1)), AdviceKind.WAIT_FOR_ROOM)
+    result = advice_of_kind(advise(waiting(nodes, 1, 4, quorum=1)), AdviceKind.WAIT_FOR_ROOM)
     assert result.free == {"b": {GPU: 4}}
 
 
 def test_a_slot_on_a_node_that_has_one_already_counts_too() -> None:
     # Pods of 2 on nodes of 4: a has room for one, and for two when 1 more is free.
     nodes = [node("a", 4, 1), node("b", 4, 4)]
-    result = only(advise(waiting(nodes, 2, 2, quorum=2)), AdviceKind.WAIT_FOR_ROOM)
+    result = advice_of_kind(advise(waiting(nodes, 2, 2, quorum=2)), AdviceKind.WAIT_FOR_ROOM)
     assert result.free == {"a": {GPU: 1}}
 
 
 def test_mixed_shapes_are_freed_for_together() -> None:
     # The worker wants a whole node; the driver fits beside what is on b, where more CPU is free.
-    result = only(advise(driver_and_worker(cpu_on_a=4000)), AdviceKind.WAIT_FOR_ROOM)
+    result = advice_of_kind(advise(driver_and_worker(cpu_on_a=4000)), AdviceKind.WAIT_FOR_ROOM)
     assert result.free == {"a": {GPU: 2}}
 
 
@@ -168,7 +170,7 @@ def test_each_pod_that_a_term_is_about_has_to_go() -> None:
         replace(resident(name), loads={"a": Requested({GPU: 1}, 1, matched_terms={S: 1})})
         for name in ("one", "two")
     ]
-    result = only(
+    result = advice_of_kind(
         advise(waiting([there], 1, 1, quorum=1, running_gangs=gangs, needs=needs)),
         AdviceKind.SUSPEND_GANGS,
     )
@@ -188,19 +190,19 @@ def test_what_a_gang_holds_where_nobody_of_these_can_go_is_not_its_size() -> Non
     nodes = [node("a", 8, 8, labels={"pool": "x"}), node("b", 8, 8)]
     large = resident("large", a=8, b=8)
     unit = waiting(nodes, 2, 4, quorum=2, running_gangs=[large], needs=pool)
-    assert only(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
+    assert advice_of_kind(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
         "Suspend Job team-b/large (priority 0), which frees 8 GPUs on nodes that the "
         "waiting pods could use: then both pods fit."
     )
     # Half of what it holds there goes already.
     going = replace(large, by_suspending={"a": Requested({GPU: 4}, 1)})
     unit = waiting(nodes, 1, 4, quorum=1, running_gangs=[going], needs=pool)
-    assert only(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
+    assert advice_of_kind(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
         "Suspend Job team-b/large (priority 0), which frees 4 GPUs on nodes that the "
         "waiting pod could use: then the pod fits."
     )
     unit = waiting(nodes, 2, 4, quorum=2, running_gangs=[resident("half", a=8)], needs=pool)
-    assert only(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
+    assert advice_of_kind(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
         "Suspend Job team-b/half (priority 0), which holds 8 GPUs: then both pods fit."
     )
 
@@ -245,14 +247,14 @@ def test_a_node_in_maintenance_is_left_alone(says: str) -> None:
     tainted = node("a", taints=(INFRA,), lifecycle=said)
     other = node("b", taints=(INFRA,))
     assert kinds(advise(waiting([tainted], 1, 4, quorum=1))) == []
-    result = only(advise(waiting([tainted, other], 1, 4, quorum=1)), AdviceKind.TOLERATE)
+    result = advice_of_kind(advise(waiting([tainted, other], 1, 4, quorum=1)), AdviceKind.TOLERATE)
     assert "of 1 node" in result.text
     assert kinds(advise(waiting([tainted, other], 2, 4, quorum=2))) == []
 
 
 def test_a_taint_to_tolerate_is_named_and_how() -> None:
     nodes = [node("a", 4, taints=(INFRA,)), node("b", 4, taints=(INFRA,))]
-    result = only(advise(waiting(nodes, 2, 4)), AdviceKind.TOLERATE)
+    result = advice_of_kind(advise(waiting(nodes, 2, 4)), AdviceKind.TOLERATE)
     assert result.taint == INFRA
     assert result.method is ChangeMethod.RECREATE
     assert result.text == (
@@ -291,11 +293,13 @@ def test_taints_of_nodes_in_trouble_or_on_their_way_are_not_to_be_tolerated(key:
 def test_a_taint_that_somebody_set_is_named_beside_one_of_a_controller() -> None:
     leaving = Taint("karpenter.sh/disrupted", "NoSchedule")
     nodes = [node(name, 4, taints=(leaving,)) for name in "abc"] + [node("d", 4, taints=(INFRA,))]
-    assert only(advise(waiting(nodes, 1, 4)), AdviceKind.TOLERATE).taint == INFRA
+    assert advice_of_kind(advise(waiting(nodes, 1, 4)), AdviceKind.TOLERATE).taint == INFRA
 
 
 def test_the_quorum_that_somebody_set_can_be_lowered() -> None:
-    result = only(advise(waiting([node("a", 4), node("b", 4)], 4, 4, quorum=3)), AdviceKind.QUORUM)
+    result = advice_of_kind(
+        advise(waiting([node("a", 4), node("b", 4)], 4, 4, quorum=3)), AdviceKind.QUORUM
+    )
     assert result.count == 2
     assert result.method is ChangeMethod.IN_PLACE
     assert result.text == "Lower the quorum of Job train from 3 to 2: 2 pods fit now (no restart)."
@@ -307,7 +311,7 @@ def replace_minor(unit: Unit, minor: tuple[int, int]) -> Unit:
 
 def test_the_gang_that_1_36_makes_unasked_can_be_opted_out_of() -> None:
     unit = waiting([node("a", 4), node("b", 4)], 3, 4, quorum=3, asked=False, minor=(1, 36))
-    result = only(advise(unit), AdviceKind.OPT_OUT)
+    result = advice_of_kind(advise(unit), AdviceKind.OPT_OUT)
     assert (result.count, result.method) == (2, ChangeMethod.RECREATE)
     assert result.text.endswith(
         "its pods are placed one by one, and 2 pods fit now (needs re-creating)."
@@ -328,7 +332,7 @@ def test_a_topology_that_is_the_only_cause_is_to_be_dropped() -> None:
 def test_one_gang_that_is_enough_is_named_before_two() -> None:
     nodes = [node("a", 4, 4), node("b", 4, 4), node("c", 4, 4)]
     held = [resident("small", a=4), resident("pair", b=4, c=4), resident("vip", 10, b=4)]
-    result = only(
+    result = advice_of_kind(
         advise(waiting(nodes, 2, 4, quorum=2, running_gangs=held)), AdviceKind.SUSPEND_GANGS
     )
     assert [ref.name for ref in result.gangs] == ["pair"]
@@ -340,7 +344,7 @@ def test_one_gang_that_is_enough_is_named_before_two() -> None:
 def test_two_gangs_where_one_is_not_enough() -> None:
     nodes = [node("a", 4, 4), node("b", 4, 4), node("c", 4, 4)]
     held = [resident("one", a=4), resident("two", b=4), resident("three", c=4)]
-    result = only(
+    result = advice_of_kind(
         advise(waiting(nodes, 2, 4, quorum=2, running_gangs=held)), AdviceKind.SUSPEND_GANGS
     )
     assert len(result.gangs) == 2
@@ -357,7 +361,7 @@ def test_two_gangs_that_make_the_same_place_are_not_two_places() -> None:
 def test_two_gangs_that_make_a_place_only_together() -> None:
     held = [resident("one", a=2), resident("two", a=2)]
     result = advise(waiting([node("a", 4, 4)], 1, 4, quorum=1, running_gangs=held))
-    assert len(only(result, AdviceKind.SUSPEND_GANGS).gangs) == 2
+    assert len(advice_of_kind(result, AdviceKind.SUSPEND_GANGS).gangs) == 2
 
 
 def test_a_gang_of_thousands_is_not_told_node_by_node() -> None:
@@ -372,7 +376,7 @@ def test_nobody_of_higher_priority_and_nobody_without_a_lever_is_suspended() -> 
     result = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=held))
     assert AdviceKind.SUSPEND_GANGS not in kinds(result)
     mine = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=held, priority=5))
-    assert [ref.name for ref in only(mine, AdviceKind.SUSPEND_GANGS).gangs] == ["vip"]
+    assert [ref.name for ref in advice_of_kind(mine, AdviceKind.SUSPEND_GANGS).gangs] == ["vip"]
 
 
 def test_the_lowest_priority_goes_first_then_the_shortest_run() -> None:
@@ -385,14 +389,16 @@ def test_the_lowest_priority_goes_first_then_the_shortest_run() -> None:
 
     def first_of(*held: RunningGang) -> str:
         result = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=held, priority=5))
-        (ref,) = only(result, AdviceKind.SUSPEND_GANGS).gangs
+        (ref,) = advice_of_kind(result, AdviceKind.SUSPEND_GANGS).gangs
         return ref.name
 
     assert first_of(old, young, vital) == first_of(vital, young, old) == "young"
     assert first_of(vital, old) == "old"
     broken = replace(vital, whole=False)
     result = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=[young, broken], priority=5))
-    assert [ref.name for ref in only(result, AdviceKind.SUSPEND_BROKEN).gangs] == ["vital"]
+    assert [ref.name for ref in advice_of_kind(result, AdviceKind.SUSPEND_BROKEN).gangs] == [
+        "vital"
+    ]
 
 
 def test_a_gang_that_somebody_else_decides_about_is_not_suspended() -> None:
@@ -403,7 +409,7 @@ def test_a_gang_that_somebody_else_decides_about_is_not_suspended() -> None:
     ]
     nodes = [node("a", 8, 6), node("b", 4, 2)]
     result = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=held))
-    assert [ref.name for ref in only(result, AdviceKind.SUSPEND_GANGS).gangs] == ["free"]
+    assert [ref.name for ref in advice_of_kind(result, AdviceKind.SUSPEND_GANGS).gangs] == ["free"]
     alone = advise(waiting([node("a", 4, 4)], 1, 4, quorum=1, running_gangs=held[:1]))
     assert AdviceKind.SUSPEND_GANGS not in kinds(alone)
 

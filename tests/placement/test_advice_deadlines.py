@@ -16,7 +16,7 @@ from gangboard.placement.advice.ranking import advise
 from gangboard.placement.unit_placement import placing_of
 from tests.domain_objects import NOW
 from tests.placement.making import CORDON, GPU, S, node
-from tests.placement.test_advice import kinds, only, resident, waiting
+from tests.placement.test_advice import advice_of_kind, kinds, resident, waiting
 from tests.rules.asking import ask
 
 
@@ -39,7 +39,7 @@ def ending(minutes: float, *, pods: int = 1, deleted: bool = False, **gpus: int)
     return Termination(NOW + timedelta(minutes=minutes), loads, deleted)
 
 
-def going(name: str, minutes: float, **gpus: int) -> RunningGang:
+def deleted_gang(name: str, minutes: float, **gpus: int) -> RunningGang:
     """A gang all of whose pods are being deleted."""
     return replace(held(name, ending(minutes, deleted=True, **gpus)), by_suspending={})
 
@@ -123,7 +123,7 @@ def test_several_ends_where_one_is_not_enough() -> None:
 def test_an_end_that_should_have_come_is_not_waited_for() -> None:
     late = held("late", ending(-1, a=4))
     assert AdviceKind.WAIT_FOR_END not in kinds(advised([FULL], 1, 4, late))
-    stuck = going("stuck", -1, a=4)
+    stuck = deleted_gang("stuck", -1, a=4)
     result = kinds(advised([FULL], 1, 4, stuck))
     assert AdviceKind.WAIT_FOR_END not in result
     # Suspending does not help it either.
@@ -160,7 +160,7 @@ def test_what_is_being_deleted_is_all_that_is_said_where_it_is_enough() -> None:
 
 
 def test_pods_of_its_own_that_go_make_room_too() -> None:
-    mine = replace(going("train", 1, a=4), root="uid-train")
+    mine = replace(deleted_gang("train", 1, a=4), root="uid-train")
     (result,) = advised([FULL], 1, 4, mine)
     assert result.text == "Wait: 1 pod on node a will be gone by 12:01 UTC; then the pod fits."
 
@@ -176,15 +176,17 @@ def test_room_that_others_take_again_is_waited_for_by_their_own_gang_only() -> N
 
 def test_only_what_is_needed_is_waited_for() -> None:
     nodes = [FULL, node("b", 4, 4), node("c", 0)]
-    pods = [going("late", 9, a=4), going("soon", 1, b=4)]
+    pods = [deleted_gang("late", 9, a=4), deleted_gang("soon", 1, b=4)]
     (result,) = advised(nodes, 1, 4, *pods)
     assert result.text == "Wait: 1 pod on node b will be gone by 12:01 UTC; then the pod fits."
 
 
 def test_nobody_is_asked_to_free_what_goes_by_itself() -> None:
     """Two pods of 4: a gets free by itself, for the other somebody has to make room."""
-    result = advised([FULL, node("b", 4, 4)], 2, 4, going("gone", 2, a=4), resident("small", b=4))
-    room = only(result, AdviceKind.WAIT_FOR_ROOM)
+    result = advised(
+        [FULL, node("b", 4, 4)], 2, 4, deleted_gang("gone", 2, a=4), resident("small", b=4)
+    )
+    room = advice_of_kind(result, AdviceKind.WAIT_FOR_ROOM)
     assert room.free == {"b": {GPU: 4}}
     assert room.text == (
         "Wait for 4 GPUs on node b to become free: then both pods fit, once 1 pod on node a that is being "
@@ -193,7 +195,7 @@ def test_nobody_is_asked_to_free_what_goes_by_itself() -> None:
     assert room.until == NOW + timedelta(minutes=2)
     assert [ref.name for ref in room.nodes] == ["b"]
     assert {ref.name for ref in room.named} == {"a", "b"}
-    gangs = only(result, AdviceKind.SUSPEND_GANGS)
+    gangs = advice_of_kind(result, AdviceKind.SUSPEND_GANGS)
     assert [ref.name for ref in gangs.gangs] == ["small"]
     assert gangs.text.endswith(
         "then both pods fit, once 1 pod on node a that is being deleted is gone "
@@ -203,7 +205,7 @@ def test_nobody_is_asked_to_free_what_goes_by_itself() -> None:
 
 def test_a_deadline_that_comes_before_what_is_being_deleted_has_gone() -> None:
     nodes = [FULL, node("b", 4, 4)]
-    result = advised(nodes, 2, 4, going("gone", 9, a=4), held("batch", ending(5, b=4)))[0]
+    result = advised(nodes, 2, 4, deleted_gang("gone", 9, a=4), held("batch", ending(5, b=4)))[0]
     assert result.text == (
         "Wait for Job team-b/batch, which ends at 12:05 UTC at the latest (its deadline): then "
         "both pods fit, once 1 pod on node a that is being deleted is gone (12:09 UTC at the latest)."
@@ -214,8 +216,8 @@ def test_a_deadline_that_comes_before_what_is_being_deleted_has_gone() -> None:
 
 def test_what_goes_elsewhere_changes_nothing() -> None:
     other = node("c", 0, 0)
-    result = advised([FULL, other], 1, 4, going("gone", 2, c=0), resident("small", a=4))
-    assert only(result, AdviceKind.SUSPEND_GANGS).text.endswith("then the pod fits.")
+    result = advised([FULL, other], 1, 4, deleted_gang("gone", 2, c=0), resident("small", a=4))
+    assert advice_of_kind(result, AdviceKind.SUSPEND_GANGS).text.endswith("then the pod fits.")
 
 
 def test_suspending_frees_only_what_does_not_go_anyway() -> None:
@@ -239,14 +241,14 @@ def test_a_pod_that_keeps_others_away_goes() -> None:
 
 def test_no_end_is_told_where_the_arithmetic_cannot_tell() -> None:
     unclear = Needs(unsupported=("volumes",))
-    assert advised([FULL], 1, 4, going("gone", 2, a=4), needs=unclear) == ()
+    assert advised([FULL], 1, 4, deleted_gang("gone", 2, a=4), needs=unclear) == ()
 
 
 def test_a_finding_with_a_known_end_is_judged_again_when_it_must_have_come() -> None:
     """Names of gangs and nodes are evidence, so that who may not see them reads none."""
     text = f"0/1 nodes are available: 1 Insufficient {GPU}."
     nodes = [FULL, node("b", 4, 4)]
-    there = [going("gone", 2, a=4), held("batch", ending(12.5, b=4))]
+    there = [deleted_gang("gone", 2, a=4), held("batch", ending(12.5, b=4))]
     unit = waiting(nodes, 2, 4, quorum=2, running_gangs=there, text=text)
     finding = ask("insufficient-resources", unit)
     assert finding is not None
@@ -266,7 +268,7 @@ def later(unit: Unit, minutes: float) -> Unit:
 
 
 def test_what_was_worked_out_about_a_room_is_not_believed_for_longer() -> None:
-    unit = waiting([FULL], 1, 4, quorum=1, running_gangs=[going("gone", 2, a=4)])
+    unit = waiting([FULL], 1, 4, quorum=1, running_gangs=[deleted_gang("gone", 2, a=4)])
     assert kinds(advise(unit)) == [AdviceKind.WAIT_FOR_END]
     assert kinds(advise(later(unit, 1.9))) == [AdviceKind.WAIT_FOR_END]
     assert AdviceKind.WAIT_FOR_END not in kinds(advise(later(unit, 2)))

@@ -116,7 +116,7 @@ def _ending(draw: st.DrawFn, gang: RunningGang) -> RunningGang:
     return replace(gang, terminations=(end,), by_suspending=rest)
 
 
-def asked(unit: Unit) -> PlacementRequest:
+def request_of(unit: Unit) -> PlacementRequest:
     assert unit.placing is not None
     return unit.placing.request
 
@@ -191,7 +191,7 @@ BY_NODES = (
 @given(waiting())
 def test_what_is_advised_frees_and_no_part_of_it_does(unit: Unit) -> None:
     result = advise(unit)
-    request = asked(unit)
+    request = request_of(unit)
     for one in result:
         event(one.change)
         if one.change is AdviceKind.QUORUM:
@@ -231,7 +231,7 @@ def test_half_of_the_room_that_is_to_be_freed_is_too_little(unit: Unit) -> None:
                 for name, amounts in one.free.items()
             }
             nodes = changed(unit, replace(one, free=half))
-            assert placed(asked(unit), nodes) < asked(unit).needed
+            assert placed(request_of(unit), nodes) < request_of(unit).needed
 
 
 @given(waiting(), st.sampled_from(["unsupported", "undecidable", "blind", "unreadable"]))

@@ -26,13 +26,13 @@ from tests.placement.making import CORDON, GPU, S, gang, node, port, shape
 FOUR = [node(f"n{at}") for at in range(4)]
 
 
-def told(found: Assessment) -> tuple[PlacementCause, str]:
+def cause_and_resource(found: Assessment) -> tuple[PlacementCause, str]:
     return found.cause, found.deciding
 
 
 def test_six_pods_of_four_devices_on_four_nodes_are_too_large() -> None:
     result = assess(gang(6, shape(gpu=4), 6), FOUR)
-    assert told(result) == (PlacementCause.TOO_LARGE, GPU)
+    assert cause_and_resource(result) == (PlacementCause.TOO_LARGE, GPU)
     assert result.now.answer is result.empty.answer is FitAnswer.NO
     assert result.totals[0] == Total(GPU, 24, 16, 16)
 
@@ -53,30 +53,42 @@ def test_a_quorum_that_fits_is_enough() -> None:
 def test_two_pods_of_three_devices_are_fragmented() -> None:
     # "total free is enough, no single node is" - only arithmetic tells fragmented from short.
     nodes = [node(f"n{at}", used=2) for at in range(3)]
-    assert told(assess(gang(2, shape(gpu=3)), nodes)) == (PlacementCause.FRAGMENTED, GPU)
+    assert cause_and_resource(assess(gang(2, shape(gpu=3)), nodes)) == (
+        PlacementCause.FRAGMENTED,
+        GPU,
+    )
 
 
 def test_its_twin_is_occupied() -> None:
     nodes = [node(f"n{at}", used=3) for at in range(3)]
-    assert told(assess(gang(2, shape(gpu=3)), nodes)) == (PlacementCause.OCCUPIED, GPU)
+    assert cause_and_resource(assess(gang(2, shape(gpu=3)), nodes)) == (
+        PlacementCause.OCCUPIED,
+        GPU,
+    )
 
 
 def test_its_twin_is_short() -> None:
     nodes = [node("n0"), node("n1", used=3), node("n2", used=4)]
     result = assess(gang(2, shape(gpu=3)), nodes)
-    assert told(result) == (PlacementCause.SHORT, GPU)
+    assert cause_and_resource(result) == (PlacementCause.SHORT, GPU)
     assert result.totals[0] == Total(GPU, 6, 5, 12)
 
 
 def test_its_twin_is_too_large() -> None:
     nodes = [node(f"n{at}", pinned=2) for at in range(3)]
-    assert told(assess(gang(2, shape(gpu=2)), nodes[:1])) == (PlacementCause.TOO_LARGE, GPU)
+    assert cause_and_resource(assess(gang(2, shape(gpu=2)), nodes[:1])) == (
+        PlacementCause.TOO_LARGE,
+        GPU,
+    )
     assert assess(gang(2, shape(gpu=2)), nodes).cause is PlacementCause.FITS
 
 
 def test_a_node_that_no_member_can_use_is_no_free_room() -> None:
     nodes = [node("n0", used=3), node("n1", used=3), node("far", gpu=8, unschedulable=True)]
-    assert told(assess(gang(2, shape(gpu=2)), nodes)) == (PlacementCause.OCCUPIED, GPU)
+    assert cause_and_resource(assess(gang(2, shape(gpu=2)), nodes)) == (
+        PlacementCause.OCCUPIED,
+        GPU,
+    )
 
 
 def test_no_eligible_node() -> None:
@@ -160,7 +172,7 @@ def test_different_shapes_together() -> None:
     assert sorted(map(str, result.now.placement.values())) == ["{'driver': 1}", "{'worker': 2}"]
     # Three workers and a driver: 15 of 16 cores and 6 of 8 devices in total, and no placement.
     stuck = assess(mixed(3), FOUR[:2])
-    assert told(stuck) == (PlacementCause.TOO_LARGE, "cpu")
+    assert cause_and_resource(stuck) == (PlacementCause.TOO_LARGE, "cpu")
     assert stuck.totals[0] == Total("cpu", 15000, 16000, 16000)
 
 
@@ -169,7 +181,7 @@ def test_a_driver_with_room_does_not_hide_that_workers_lack_it() -> None:
     worker = Shape("worker", {"cpu": Decimal(5)}, node_selector={"pool": "gpu"})
     driver = Shape("driver", {"cpu": Decimal(1)})
     result = assess(PlacementRequest((PodSet(worker, 2), PodSet(driver, 1))), nodes)
-    assert told(result) == (PlacementCause.TOO_LARGE, "cpu")
+    assert cause_and_resource(result) == (PlacementCause.TOO_LARGE, "cpu")
 
 
 def test_what_is_not_worked_out_is_said_by_name() -> None:
@@ -189,7 +201,7 @@ def test_what_lacks_now_is_said_even_where_the_rest_is_not_known() -> None:
     # A training Job with a volume and too few free devices waits for devices, whatever its volume.
     one = shape(gpu=4, unsupported=("volume claims",))
     result = assess(gang(4, one), [node(f"n{at}", used=1) for at in range(4)])
-    assert told(result) == (PlacementCause.OCCUPIED, GPU)
+    assert cause_and_resource(result) == (PlacementCause.OCCUPIED, GPU)
     assert (result.now.answer, result.empty.answer) == (FitAnswer.NO, FitAnswer.CANNOT_TELL)
     assert result.empty.but_for == ("volume claims",)
 
@@ -198,10 +210,10 @@ def test_the_resource_that_lacks_most_decides() -> None:
     nodes = [node(f"n{at}", gpu=4) for at in range(4)]
     # 32 of 48 cores and 16 of 48 devices are there.
     devices = Shape("a", {"cpu": Decimal(4), GPU: Decimal(4)})
-    assert told(assess(gang(12, devices), nodes)) == (PlacementCause.TOO_LARGE, GPU)
+    assert cause_and_resource(assess(gang(12, devices), nodes)) == (PlacementCause.TOO_LARGE, GPU)
     # 32 of 96 cores and 16 of 24 devices.
     cores = Shape("a", {"cpu": Decimal(8), GPU: Decimal(2)})
-    assert told(assess(gang(12, cores), nodes)) == (PlacementCause.TOO_LARGE, "cpu")
+    assert cause_and_resource(assess(gang(12, cores), nodes)) == (PlacementCause.TOO_LARGE, "cpu")
 
 
 def test_an_amount_that_could_not_be_read_is_not_zero() -> None:

@@ -67,7 +67,7 @@ seeds = st.integers(0, 2**32).map(Random)
 """Drawing each of hundreds of small things by itself would take most of the time."""
 
 
-def some(random: Random, things: Sequence[Thing], often: float) -> list[Thing]:
+def random_items(random: Random, things: Sequence[Thing], often: float) -> list[Thing]:
     """One or two of the things, so often; else none."""
     return random.sample(list(things), random.randint(1, 2)) if random.random() < often else []
 
@@ -80,9 +80,9 @@ def odd_load(random: Random, odd: float) -> Requested:
     return Requested(
         {name: amount(random, 3) for name in ("cpu", GPU) if random.random() < 0.6},
         random.randint(0, 2),
-        frozenset(some(random, PORTS, odd)),
-        dict.fromkeys(some(random, [S, T, R], odd), 1),
-        dict.fromkeys(some(random, [S, T, R], odd), 1),
+        frozenset(random_items(random, PORTS, odd)),
+        dict.fromkeys(random_items(random, [S, T, R], odd), 1),
+        dict.fromkeys(random_items(random, [S, T, R], odd), 1),
     )
 
 
@@ -108,24 +108,24 @@ def odd_nodes(random: Random) -> list[NodeInfo]:
     for at in range(random.choice([0, 1, 2, 3, 4, 6, 9])):
         labels = {"pool": random.choice("xxyz"), "rack": random.choice("ab")}
         labels |= {"size": random.choice(["2", "4", "four"]), HOSTNAME: f"n{at}"}
-        for key in some(random, sorted(labels), odd / 2):
+        for key in random_items(random, sorted(labels), odd / 2):
             labels[key] = "n0"
             if random.random() < 0.5:
                 del labels[key]
         pinned = odd_load(random, odd / 2) if random.random() < 0.5 else Requested()
         there = {"cpu": amount(random, 12), GPU: amount(random, 8), "pods": random.randint(2, 9)}
-        for name in some(random, sorted(there), odd / 2):
+        for name in random_items(random, sorted(there), odd / 2):
             del there[name]
         result.append(
             NodeInfo(
                 f"n{at}",
                 labels,
-                tuple(some(random, TAINTS, odd)),
+                tuple(random_items(random, TAINTS, odd)),
                 random.random() < odd / 2,
                 allocatable=there,
                 now=merged(pinned, odd_load(random, odd)),
                 pinned=pinned,
-                unreadable=frozenset(some(random, ["cpu", GPU], odd / 3)),
+                unreadable=frozenset(random_items(random, ["cpu", GPU], odd / 3)),
             )
         )
     return result
@@ -151,7 +151,7 @@ def odd_spread(random: Random, key: str) -> Spread:
 def odd_shape(random: Random, name: str = "s") -> Shape:
     odd = random.choice([0.0, 0.1, 0.3])
     terms = [
-        Term(tuple(some(random, ENTRIES, 0.7)), tuple(some(random, FIELDS, 0.3)))
+        Term(tuple(random_items(random, ENTRIES, 0.7)), tuple(random_items(random, FIELDS, 0.3)))
         for _ in range(random.randint(0, 2))
     ]
     requested = {"cpu": Decimal(random.randint(0, 4)) / 1000, GPU: Decimal(random.randint(0, 3))}
@@ -164,10 +164,10 @@ def odd_shape(random: Random, name: str = "s") -> Shape:
         if random.random() < odd
         else {},
         tuple(terms) if random.random() < odd else None,
-        tuple(some(random, TOLERATIONS, 0.3)),
-        frozenset(some(random, PORTS, odd / 2)),
-        frozenset(some(random, [S, T, R], odd / 2)),
-        frozenset(some(random, [S, T, R], odd / 2)),
+        tuple(random_items(random, TOLERATIONS, 0.3)),
+        frozenset(random_items(random, PORTS, odd / 2)),
+        frozenset(random_items(random, [S, T, R], odd / 2)),
+        frozenset(random_items(random, [S, T, R], odd / 2)),
         random.choice([S, R]) if random.random() < odd / 2 else None,
         odd_spreads(random) if random.random() < odd else (),
         ("volumes",) if random.random() < 0.1 else (),
