@@ -26,7 +26,7 @@ from gangboard.placement.node_columns import (
     taints_of,
 )
 
-Entry = TypeVar("Thing")
+Entry = TypeVar("Entry")
 _KEY = "node snapshot"
 NAME = ""
 """Stands for the name of a node among the keys of labels."""

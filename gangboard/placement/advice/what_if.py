@@ -42,7 +42,7 @@ _CAPACITY_CAUSES = frozenset(
 )
 _NO_CHANGE: Mapping[str, NodeInfo] = {}
 
-Item = TypeVar("Thing")
+Item = TypeVar("Item")
 FreedAmounts = dict[str, dict[str, int]]
 """Node → resource → amount that must become free, in scheduler units."""
 
