@@ -12,8 +12,8 @@ from gangboard.domain.capacity import ClusterCapacity, PodSet
 from gangboard.domain.group import Group
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import Needs, PodTerm
-from gangboard.placement.members import shape_of, unread_text
-from gangboard.placement.neighbours import matcher
+from gangboard.placement.members import shape_of, unreadable_request_text
+from gangboard.placement.term_matching import term_matcher
 from gangboard.store.objects import pack, unpack
 
 
@@ -45,7 +45,7 @@ def waiting_pod_sets(
     in which domain they could go: that they fit is never said of such members.
     """
     also = ("the topology of its group",) if any(one.topology_keys for one in groups) else ()
-    matched = matcher(room, pods)
+    matched = term_matcher(room, pods)
     kinds = Counter(
         kind_of(pod, matched(pod))
         for pod in pods
@@ -57,7 +57,7 @@ def waiting_pod_sets(
                 f"kind {number}",
                 dict(kind.requests),
                 kind.needs,
-                (*kind.needs.unsupported, *map(unread_text, kind.unread), *also),
+                (*kind.needs.unsupported, *map(unreadable_request_text, kind.unread), *also),
                 kind.matched,
             ),
             count,
@@ -95,7 +95,10 @@ class AssessmentIndex:
         self, root: str, pods: Sequence[Pod], room: ClusterCapacity, *, version: int, pending: bool
     ) -> None:
         """Remember that a gang was judged on a room of this version, with these pods."""
-        old, note = self._notes.get(root), _Note(version, self._count(pods, matcher(room, pods)))
+        old, note = (
+            self._notes.get(root),
+            _Note(version, self._count(pods, term_matcher(room, pods))),
+        )
         self._notes[root] = note
         (self._pending.add if pending else self._pending.discard)(root)
         if old is None or old.pods != note.pods:

@@ -18,12 +18,12 @@ from gangboard.domain.placement_result import When
 from gangboard.domain.pod_constraints import ANTI_AFFINITY
 from gangboard.domain.resource_units import base_units, decimal_text
 from gangboard.domain.resources import is_accelerator
-from gangboard.placement.amounts import free as amount_left
-from gangboard.placement.amounts import taken
-from gangboard.placement.anti_affinity import most_one_per_domain
+from gangboard.placement.amounts import free_amount as amount_left
+from gangboard.placement.amounts import used_amount
+from gangboard.placement.anti_affinity import max_one_per_domain
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import one_per_domain_keys, undecidable
-from gangboard.placement.members import shape_of, unread_text
+from gangboard.placement.members import shape_of, unreadable_request_text
 from gangboard.placement.node_columns import total
 from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of
 from gangboard.polling.assessment_index import AssessmentIndex, PodKind
@@ -131,7 +131,7 @@ class CapacityWriter:
                 if not is_accelerator(resource) or resource in node.unreadable:
                     continue
                 left = max(0, amount_left(node, resource, When.CURRENT))
-                used += taken(node.now, resource)
+                used += used_amount(node.now, resource)
                 held += part.get(resource, 0)
                 takes_pods = node.ready and not node.unschedulable
                 free, away = (free + left, away) if takes_pods else (free, away + left)
@@ -172,7 +172,7 @@ class CapacityWriter:
 
 
 def _fit(room: ClusterCapacity, kind: PodKind, waiting: int) -> ShapeCapacity:
-    unsupported = (*kind.needs.unsupported, *map(unread_text, kind.unread))
+    unsupported = (*kind.needs.unsupported, *map(unreadable_request_text, kind.unread))
     shape = shape_of("", dict(kind.requests), kind.needs, unsupported, kind.matched)
     unclear = undecidable(shape)
     unsupported = shape.unsupported
@@ -191,7 +191,7 @@ def _fit(room: ClusterCapacity, kind: PodKind, waiting: int) -> ShapeCapacity:
 
 
 def _most(snapshot: NodeSnapshot, shape: Shape, when: When) -> int:
-    most = most_one_per_domain(snapshot, shape, when)
+    most = max_one_per_domain(snapshot, shape, when)
     return total(feasible_nodes_of(snapshot, shape).max_pods(when)) if most is None else most
 
 

@@ -135,7 +135,7 @@ class NodeUsageTracker:
         if why != self._why:
             self._why = why
             self.version += 1
-        return self._usage.room(why, self._ask)
+        return self._usage.capacity(why, self._ask)
 
     def pods_on(self, node: str) -> dict[str, str]:
         """Return the uids of the pods that take room on a node → the root of their gang, empty for none."""

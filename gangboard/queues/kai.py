@@ -1,7 +1,7 @@
 """Queues of KAI-Scheduler (scheduling.run.ai/v2): the quota of each, and the limit up to which it may borrow.
 
-Units are thousandths of a CPU, millions of bytes, and whole GPUs; -1 means unlimited. A quota or limit that is not set is
-0, so nothing of it may be used (queue_info.go, max_allowed_check.go of v0.12.0). PodGroups wait in the queues
+Units are thousandths of a CPU, millions of bytes, and whole GPUs. -1 means unlimited. An unset quota or limit is 0, so
+the queue may not use the resource (queue_info.go, max_allowed_check.go of v0.12.0). PodGroups wait in the queues
 (`groups/kai`).
 """
 
@@ -52,7 +52,7 @@ class _WireStatus(Wire):
 
 
 class WireQueue(Wire):
-    """A Queue as narrow as it is kept."""
+    """The fields of a Queue that gangboard reads."""
 
     metadata: WireMeta
     spec: _WireSpec | None = None
@@ -65,7 +65,7 @@ def _build(wire: WireQueue, version: str) -> Queue:
     used = dict(amounts.each("allocated resources", status.allocated))
     queue = Queue(
         meta=read_meta(wire.metadata, _GROUP, _KIND, version),
-        # A queue with child queues lends to these and admits no PodGroup.
+        # A queue with child queues lends quota to them and admits no PodGroup.
         level=QueueLevel.SHARED if status.child_queues else QueueLevel.QUEUE,
         parent=QueueName(_GROUP, _KIND, "", spec.parent_queue) if spec.parent_queue else None,
         quotas=tuple(_quotas(spec.resources or _WireResources(), used)),

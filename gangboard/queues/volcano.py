@@ -1,8 +1,8 @@
-"""Queues of Volcano (scheduling.volcano.sh/v1beta1): limits for PodGroups together, and closed queues.
+"""Queues of Volcano (scheduling.volcano.sh/v1beta1): their limits, their use, and closed queues.
 
 PodGroups wait in the queues (`groups/volcano`). `capability` is the limit of a queue, `deserved` its share while other
-queues need theirs, and `guarantee` is reserved for it (capacity.go of v1.14.1). Only older releases write the counts of
-PodGroups into the status.
+queues need theirs, and `guarantee` is reserved for it (capacity.go of v1.14.1). The status has the counts of PodGroups
+in older releases only.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _STATES = {
     "Closed": (QueueState.STOPPED, "it is closed"),
     "Closing": (QueueState.STOPPED, "it is closed, and what is in it runs to its end"),
 }
-_PHASES = {
+_PHASE_TEXTS = {
     "": "not looked at yet",
     "Pending": "Pending: the queue has not let it in",
     "Inqueue": "Inqueue: let in, waits for nodes",
@@ -58,7 +58,7 @@ class _WireStatus(Wire):
 
 
 class WireQueue(Wire):
-    """A Queue as narrow as it is kept."""
+    """The fields of a Queue that gangboard reads."""
 
     metadata: WireMeta
     spec: _WireSpec | None = None
@@ -80,7 +80,7 @@ def _build(wire: WireQueue, version: str) -> Queue:
         admitted=status.running,
         state=state,
         cause=cause,
-        advice=_open(name) if state is QueueState.STOPPED else "",
+        advice=_open_queue_text(name) if state is QueueState.STOPPED else "",
         terms=tuple(
             QuotaTerm(term, Decimal(number), True)
             for term, number in (("weight", spec.weight), ("priority", spec.priority))
@@ -114,7 +114,7 @@ def _quotas(spec: _WireSpec, status: _WireStatus, amounts: Amounts) -> Iterator[
         )
 
 
-def _open(name: str) -> str:
+def _open_queue_text(name: str) -> str:
     """Return the step that opens the queue, with the command if its name is safe in a shell."""
     return AdvisedStep(
         "Open it.", command=command("vcctl queue operate -a open -n {}", name)
@@ -143,4 +143,4 @@ class VolcanoQueues(QueueSystem):
     def phase_of(self, group: Group) -> str:
         """Return the phase of a PodGroup, in Volcano's words."""
         phase = group.detail.get("phase", "")
-        return _PHASES.get(phase, phase)
+        return _PHASE_TEXTS.get(phase, phase)

@@ -145,7 +145,7 @@ def test_what_is_left_beside_a_pod_fits_and_one_unit_more_does_not(
             if status is not None:
                 client.patch_status("v1", "Pod", f"{case}-{end}", status, where)
     usage = usage_of(client, where)
-    rooms = {room.name: room for room in usage.room().nodes}
+    rooms = {room.name: room for room in usage.capacity().nodes}
     for case, (_, _, resource, taken) in CASES.items():
         room = rooms[f"{case}-fits"]
         assert (case, room.allocatable[resource]) == (case, ROOM[resource])
@@ -165,7 +165,7 @@ def test_ports_of_the_hosts_network_are_ports_of_the_node(
     beside = {**sidecar("s", cpu="1"), "ports": [{"containerPort": 9}]}
     spec = {"containers": [listening], "initContainers": [beside], "hostNetwork": True}
     assert place(client, where, "first", "n1", spec)
-    (room,) = usage_of(client, where).room().nodes
+    (room,) = usage_of(client, where).capacity().nodes
     assert room.now.host_ports == {HostPort(8080), HostPort(9)}
     for number, name in ((8080, "main"), (9, "side")):
         taken = {**container("a", cpu="1"), "ports": [{"containerPort": 1, "hostPort": number}]}
@@ -195,7 +195,7 @@ def test_a_node_takes_one_pod_of_each_set_that_is_apart(
     first, second, third = (one.needs.anti_affinity for one in read)
     assert len(first) == len(third) == 1
     assert first == second != third
-    (room,) = usage_of(client, where).room().nodes
+    (room,) = usage_of(client, where).capacity().nodes
     assert room.now.anti_affinity == room.now.matched_terms == dict.fromkeys((*first, *third), 1)
 
 
@@ -228,7 +228,7 @@ def test_a_term_is_about_every_pod_of_its_namespaces_with_such_labels(
     usage = usage_of(client, where)
     for found in client.list("v1", "Pod", elsewhere):
         usage.put_pod(model(POD, found))
-    first, second = usage.room().nodes
+    first, second = usage.capacity().nodes
     names = f"{where}/app notin (mine)", f"{elsewhere}/app notin (mine)"
     every = "/app notin (mine) and namespaces with any labels"
     assert {term.name: count for term, count in first.now.anti_affinity.items()} == {names[0]: 2}

@@ -74,7 +74,7 @@ def _room(models: Iterable[Any]) -> ClusterCapacity:
             usage.put_node(model)
         elif isinstance(model, Pod):
             usage.put_pod(model)
-    return usage.room()
+    return usage.capacity()
 
 
 def models(file: Path) -> list[Any]:

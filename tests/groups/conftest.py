@@ -30,8 +30,8 @@ def gang_plane(controlplane_137: ControlPlane) -> Iterator[Client]:
 @pytest.fixture(scope="package")
 def accounts(gang_plane: Client, controlplane_137: ControlPlane) -> Iterator[Installed]:
     """Reader and actor, with the limits that `print_rbac` prints."""
-    with installed(controlplane_137, NO_KUEUE) as found:
-        yield found
+    with installed(controlplane_137, NO_KUEUE) as result:
+        yield result
 
 
 @pytest.fixture(scope="package")

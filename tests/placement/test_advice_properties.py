@@ -116,7 +116,7 @@ def _ending(draw: st.DrawFn, gang: RunningGang) -> RunningGang:
     return replace(gang, terminations=(end,), by_suspending=rest)
 
 
-def asked(unit: Unit) -> PlacementRequest:
+def request_of(unit: Unit) -> PlacementRequest:
     assert unit.placing is not None
     return unit.placing.request
 
@@ -190,9 +190,9 @@ BY_NODES = (
 
 @given(waiting())
 def test_what_is_advised_frees_and_no_part_of_it_does(unit: Unit) -> None:
-    found = advise(unit)
-    request = asked(unit)
-    for one in found:
+    result = advise(unit)
+    request = request_of(unit)
+    for one in result:
         event(one.change)
         if one.change is AdviceKind.QUORUM:
             assert unit.quorum is not None
@@ -231,7 +231,7 @@ def test_half_of_the_room_that_is_to_be_freed_is_too_little(unit: Unit) -> None:
                 for name, amounts in one.free.items()
             }
             nodes = changed(unit, replace(one, free=half))
-            assert placed(asked(unit), nodes) < asked(unit).needed
+            assert placed(request_of(unit), nodes) < request_of(unit).needed
 
 
 @given(waiting(), st.sampled_from(["unsupported", "undecidable", "blind", "unreadable"]))
@@ -296,9 +296,9 @@ def test_a_pod_on_a_full_node_keeps_members_from_the_whole_rack() -> None:
     assert one.text == "Uncordon node d: then all 3 pods fit."
 
 
-def _in_rack(name: str, rack: str, **more: Any) -> NodeInfo:
+def _in_rack(name: str, rack: str, **options: Any) -> NodeInfo:
     labels = {"kubernetes.io/hostname": name, "rack": rack}
-    return NodeInfo(name, labels, allocatable={"cpu": 1500, PODS: 3}, **more)
+    return NodeInfo(name, labels, allocatable={"cpu": 1500, PODS: 3}, **options)
 
 
 def test_an_amount_is_never_more_than_what_can_leave() -> None:

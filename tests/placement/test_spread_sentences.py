@@ -28,15 +28,15 @@ ONE_CORE = ask(cpu="1")
 SAYS = "0/2 nodes are available: 2 node(s) didn't match pod topology spread constraints."
 
 
-def spread(key: str = ZONE, **more: Any) -> Needs:
-    return Needs(spreads=(Spread(key, EVEN, **more),))
+def spread(key: str = ZONE, **options: Any) -> Needs:
+    return Needs(spreads=(Spread(key, EVEN, **options),))
 
 
 def in_zone(name: str, zone: str, *, used: int = 0, even: int = 0) -> NodeInfo:
     """A node of 8 cores in a zone; on it are so many pods that count."""
-    made = big(name, used=used)
-    now = Requested(made.now.amounts, even, matched_terms={EVEN: even} if even else {})
-    return replace(made, labels={**made.labels, ZONE: zone}, now=now)
+    created = big(name, used=used)
+    now = Requested(created.now.amounts, even, matched_terms={EVEN: even} if even else {})
+    return replace(created, labels={**created.labels, ZONE: zone}, now=now)
 
 
 def test_a_full_zone_holds_the_others_back() -> None:

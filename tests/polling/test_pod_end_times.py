@@ -11,7 +11,7 @@ from gangboard.domain.capacity import RunningGang
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.owners.jobset.policies import POLICIES, FailureRule, Policies, written
+from gangboard.owners.jobset.policies import POLICIES, FailureRule, Policies, encode_policies
 from tests.domain_objects import (
     NOW,
     a_job,
@@ -62,7 +62,7 @@ def test_the_deadline_of_a_child_job_ends_its_pods_only() -> None:
     cluster.put(replace(jobset, max_restarts=3, counted_restarts=3))
     assert ends_of(cluster.running_gangs()["run"]) == [(60, 2, False)]
     again = Policies(failure_rules=(FailureRule("RestartJobSetAndIgnoreMaxRestarts"),))
-    cluster.put(replace(jobset, detail={POLICIES: written(again)}))
+    cluster.put(replace(jobset, detail={POLICIES: encode_policies(again)}))
     assert cluster.running_gangs()["run"].terminations == ()
 
 

@@ -48,14 +48,14 @@ def workload(
         "spec": {"queueName": "lq", "podSets": [{"name": "a", "count": 1}, {"count": pods - 1}]},
         "status": status,
     }
-    found: QueueEntry = model(Kueue.resources[0], with_identity(obj, name))
-    ref = replace(found.meta.ref, namespace="team-a", uid=f"uid-{name}")
-    return replace(found, meta=replace(found.meta, ref=ref))
+    result: QueueEntry = model(Kueue.resources[0], with_identity(obj, name))
+    ref = replace(result.meta.ref, namespace="team-a", uid=f"uid-{name}")
+    return replace(result, meta=replace(result.meta, ref=ref))
 
 
-def graph_of(*things: Made) -> OwnershipGraph:
+def graph_of(*objects: Made) -> OwnershipGraph:
     graph = OwnershipGraph()
-    for thing in things:
+    for thing in objects:
         graph.put(thing)
     return graph
 
@@ -64,9 +64,9 @@ def uid(thing: Made) -> str:
     return thing.meta.ref.uid
 
 
-def verdict_of(root: Owner | Pod | QueueEntry, *things: Made) -> Verdict:
+def verdict_of(root: Owner | Pod | QueueEntry, *objects: Made) -> Verdict:
     """Return the verdict on the gang of `root` among these objects of its cluster."""
-    every = {uid(one): one for one in (root, *things)}
+    every = {uid(one): one for one in (root, *objects)}
     graph = graph_of(*every.values())
     members = graph.members(uid(root))
     assert members, f"{root.meta.ref.name} is no gang"

@@ -16,7 +16,7 @@ from gangboard.domain.resources import unit_word
 from gangboard.domain.text import all_of, sentence_case
 from gangboard.domain.verdict import FitRow, MemberState
 from gangboard.pages.nodes.rows import ANSWERS, FITS, OUT, UNCLEAR, UNCORDON, WaitingRow
-from gangboard.placement.one_node import NodeAnswer, OneNode
+from gangboard.placement.node_fit import NodeFit, NodeFitCheck
 from gangboard.plugins import registry
 from gangboard.readmodels.fit import asks_text
 from gangboard.readmodels.gangs import GangRow
@@ -54,7 +54,7 @@ def waiting_rows(
     chosen = {row.id: _some_waiting(detail.members) for row, detail in details if detail.fit}
     models = {registry.pods().key: Pod}
     pods = read_objects(cluster_id, {uid for uids in chosen.values() for uid in uids}, models)
-    placement = OneNode(node, pods_on_node, pods.values())
+    placement = NodeFitCheck(node, pods_on_node, pods.values())
     rows = [
         _row(row, detail.fit, placement, [pods[uid] for uid in chosen[row.id] if uid in pods])
         for row, detail in details
@@ -78,8 +78,10 @@ def _some_waiting(members: Iterable[MemberState]) -> list[str]:
     return [*firsts.values(), *others][:PODS_ASKED]
 
 
-def _row(gang: GangRow, fit: Sequence[FitRow], node: OneNode, pods: Sequence[Pod]) -> WaitingRow:
-    answers = [(shape, node.ask(shape)) for shape in node.shapes(pods)]
+def _row(
+    gang: GangRow, fit: Sequence[FitRow], node: NodeFitCheck, pods: Sequence[Pod]
+) -> WaitingRow:
+    answers = [(shape, node.check(shape)) for shape in node.shapes_of(pods)]
     shape, best = min(answers, key=_rank_of, default=(None, None))
     largest = max(fit, key=lambda row: row.waiting)
     waiting = sum(row.waiting for row in fit)
@@ -106,7 +108,7 @@ def _row(gang: GangRow, fit: Sequence[FitRow], node: OneNode, pods: Sequence[Pod
     )
 
 
-def _answer(answer: NodeAnswer) -> str:
+def _answer(answer: NodeFit) -> str:
     if answer.unclear:
         return UNCLEAR
     if not answer.pods:
@@ -114,7 +116,7 @@ def _answer(answer: NodeAnswer) -> str:
     return UNCORDON if answer.cordoned else FITS
 
 
-def _rank_of(pair: tuple[Shape, NodeAnswer]) -> tuple[int, bool]:
+def _rank_of(pair: tuple[Shape, NodeFit]) -> tuple[int, bool]:
     """Return a key that sorts shapes that fit first, then those that only have no room now."""
     _, answer = pair
     return ANSWERS.index(_answer(answer)), answer.filter is not None
@@ -134,7 +136,7 @@ _LIMITS = {
 }
 
 
-def _sentence(answer: NodeAnswer, shape: Shape, fitting: int, waiting: int) -> str:
+def _sentence(answer: NodeFit, shape: Shape, fitting: int, waiting: int) -> str:
     if answer.unclear:
         return f"Cannot be told: {', '.join(answer.unclear)}."
     if answer.pods:
@@ -148,11 +150,14 @@ def _sentence(answer: NodeAnswer, shape: Shape, fitting: int, waiting: int) -> s
         return _never(answer, answer.filter, shape)
     if answer.limit in _LIMITS:
         return _LIMITS[answer.limit]
-    request, free = _amount(answer.limit, answer.asked), _amount(answer.limit, max(0, answer.there))
+    request, free = (
+        _amount(answer.limit, answer.requested),
+        _amount(answer.limit, max(0, answer.available)),
+    )
     return f"Needs {request} {unit_word(answer.limit, request)}; {free} free."
 
 
-def _never(answer: NodeAnswer, why: Filter, shape: Shape) -> str:
+def _never(answer: NodeFit, why: Filter, shape: Shape) -> str:
     if why is Filter.SELECTOR:
         pairs = [f"{label}={value}" for label, value in sorted(shape.node_selector.items())]
         if pairs and shape.affinity is None:
@@ -162,8 +167,8 @@ def _never(answer: NodeAnswer, why: Filter, shape: Shape) -> str:
         return f"This node has no {answer.detail}."
     if why is Filter.TOO_SMALL:
         request, total = (
-            _amount(answer.detail, answer.asked),
-            _amount(answer.detail, max(0, answer.there)),
+            _amount(answer.detail, answer.requested),
+            _amount(answer.detail, max(0, answer.available)),
         )
         unit = unit_word(answer.detail, request)
         return f"Needs {request} {unit}; this node has {total}, even empty."

@@ -30,8 +30,8 @@ from gangboard.pages.nodes.rows import (
     StrandedRow,
     WaitingRow,
 )
-from gangboard.placement.one_node import stranded_on
-from gangboard.placement.unavailable_nodes import maintenance_words
+from gangboard.placement.node_fit import find_stranded_accelerators
+from gangboard.placement.unavailable_nodes import maintenance_markers
 from gangboard.plugins import registry
 from gangboard.readmodels.cluster_nodes import blind_of
 from gangboard.readmodels.freshness import Freshness, joined
@@ -206,7 +206,7 @@ def _stranded(row: NodeRow, stored: ClusterCapacity) -> tuple[StrandedRow, ...]:
     ]
     return tuple(
         StrandedRow(stranded.resource, stranded.amount, stranded.for_lack_of)
-        for stranded in stranded_on(_left_on(row), shapes)
+        for stranded in find_stranded_accelerators(_left_on(row), shapes)
     )
 
 
@@ -233,7 +233,7 @@ def _sentence(node: Node, amounts: Iterable[Amount], stranded: Sequence[Stranded
     if node.unschedulable:
         by = writers_words([node.cordoned_by])
         cordoned = f"Cordoned {printable(by)}" if by else "Cordoned"
-        if why := maintenance_words(node.lifecycle, node.taints):
+        if why := maintenance_markers(node.lifecycle, node.taints):
             cordoned += f", for {printable(listed(why))}"
         return f"{cordoned}: {main.away or '0'} of {main.allocatable} {name} stand free and take no new pods."
     if main.unreadable:
@@ -287,7 +287,7 @@ def _sum(pods: Iterable[Pod]) -> PodSum:
 def _commands(name: str, node: Node, place: KubectlPlace) -> tuple[KubectlCommand, ...]:
     """Return the commands for a node; none when its name is not fit for a shell."""
     pods = "kubectl get pods -A --field-selector spec.nodeName={} -o wide"
-    why = maintenance_words(node.lifecycle, node.taints)
+    why = maintenance_markers(node.lifecycle, node.taints)
     meaning = f"Let pods in again, once this is over: {listed(why)}" if why else "Let pods in again"
     commands = (
         place.command(printable(meaning), "kubectl uncordon {}", name)

@@ -1,4 +1,4 @@
-"""Workloads of Kueue as narrow as they are kept; v1beta1 and v1beta2 have these fields alike."""
+"""Wire structs of Workloads of Kueue, for v1beta1 and v1beta2. Their fields are the same in both."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class WireWorkloadStatus(Wire):
 
 
 class WireWorkload(Wire):
-    """A Workload of Kueue as narrow as it is kept."""
+    """The fields of a Workload of Kueue that gangboard reads."""
 
     metadata: WireWorkloadMeta
     spec: WireWorkloadSpec | None = None

@@ -18,7 +18,7 @@ from gangboard.facts.scheduler_text import has_scheduler_messages, scheduler_mes
 from gangboard.facts.state_since import waits_since
 from gangboard.facts.unit import Unit, lacks_room
 from gangboard.placement.deadlock import find_rival
-from gangboard.placement.sentences.finding import evidence_of, said_evidence
+from gangboard.placement.sentences.finding import evidence_of, message_evidence_of
 from gangboard.plugins.rule import UnitRule
 
 
@@ -41,7 +41,7 @@ def find(unit: Unit) -> Finding | None:
             Evidence("holds room without being whole", _name(own.ref), own.ref),
             Evidence("holds room without being whole", _name(rival.ref), rival.ref),
             *evidence_of(unit),
-            *said_evidence(unit, messages),
+            *message_evidence_of(unit, messages),
         ),
         since=waits_since(unit, messages),
     )

@@ -23,7 +23,7 @@ from gangboard.facts.scheduler_text import (
 from gangboard.facts.state_since import waits_since
 from gangboard.facts.unit import Unit, lacks_room
 from gangboard.placement.sentences.cause import placement_reason
-from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
+from gangboard.placement.sentences.finding import advice_of, evidence_of, message_evidence_of
 from gangboard.plugins.rule import UnitRule
 
 
@@ -52,7 +52,7 @@ def find(unit: Unit) -> Finding | None:
         unit,
         sentence(message),
         advice=advice,
-        evidence=(*evidence_of(unit, reason), *said_evidence(unit, messages), *name_evidence),
+        evidence=(*evidence_of(unit, reason), *message_evidence_of(unit, messages), *name_evidence),
         recheck_at=until,
         since=waits_since(unit, messages),
     )

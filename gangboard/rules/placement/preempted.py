@@ -17,7 +17,7 @@ from gangboard.facts.preemption import last_preemption, takers_evidence, takers_
 from gangboard.facts.scheduler_text import scheduler_messages
 from gangboard.facts.unit import Unit, lacks_room
 from gangboard.placement.sentences.cause import placement_reason
-from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
+from gangboard.placement.sentences.finding import advice_of, evidence_of, message_evidence_of
 from gangboard.plugins.rule import UnitRule
 
 
@@ -46,7 +46,7 @@ def find(unit: Unit) -> Finding | None:
         evidence=(
             *takers_evidence(preemption),
             *evidence_of(unit, reason),
-            *said_evidence(unit, messages),
+            *message_evidence_of(unit, messages),
             *name_evidence,
         ),
         recheck_at=until,

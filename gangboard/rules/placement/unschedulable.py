@@ -23,7 +23,7 @@ from gangboard.facts.scheduler_text import (
 )
 from gangboard.facts.state_since import waits_since
 from gangboard.facts.unit import Unit, lacks_room
-from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
+from gangboard.placement.sentences.finding import advice_of, evidence_of, message_evidence_of
 from gangboard.plugins.rule import UnitRule
 
 _MAX_SHOWN = 3
@@ -44,7 +44,7 @@ def find(unit: Unit) -> Finding | None:
         evidence=(
             *evidence_of(unit),
             *_unknown_evidence(unit),
-            *said_evidence(unit, messages),
+            *message_evidence_of(unit, messages),
             *_placement_evidence(unit),
             *name_evidence,
         ),

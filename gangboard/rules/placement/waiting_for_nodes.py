@@ -33,7 +33,7 @@ from gangboard.facts.scheduler_text import (
     scheduler_messages,
 )
 from gangboard.facts.unit import Unit, lacks_room
-from gangboard.placement.sentences.finding import said_evidence
+from gangboard.placement.sentences.finding import message_evidence_of
 from gangboard.plugins.rule import UnitRule
 
 _PROVISIONING = timedelta(minutes=15)
@@ -77,7 +77,7 @@ def _by_karpenter(
         unit,
         sentence(f"Karpenter {verb} nodes for {pods}: {claims}{progress if slowest.text else ''}"),
         # With many claims, the general evidence may lack this one.
-        evidence=tuple(dict.fromkeys((*said_evidence(unit, messages), *slowest.evidence))),
+        evidence=tuple(dict.fromkeys((*message_evidence_of(unit, messages), *slowest.evidence))),
         recheck_at=min((claim.until for claim in coming if claim.until), default=None),
         since=min(
             (claim.event.first_seen for claim in coming if claim.event.first_seen), default=None
@@ -96,7 +96,7 @@ def _by_request(
         RULE,
         unit,
         sentence(f"cluster-autoscaler {verb} nodes for {pods}: {request}"),
-        evidence=said_evidence(unit, messages),
+        evidence=message_evidence_of(unit, messages),
         recheck_at=min(
             (provision.until for provision in provided if provision.until), default=None
         ),
@@ -117,7 +117,7 @@ def _by_cluster_autoscaler(
         f"cluster-autoscaler brings nodes for {pods}: {quote(node_groups)}.",
         evidence=(
             Evidence("cluster-autoscaler says", newest.note, newest.regarding),
-            *said_evidence(unit, messages),
+            *message_evidence_of(unit, messages),
         ),
         recheck_at=_last_seen(unit, newest) + _PROVISIONING,
         since=min(

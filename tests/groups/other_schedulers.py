@@ -24,12 +24,12 @@ def member(group: Group, name: str, scheduler: str, **fields: Any) -> Pod:
     return a_pod(name, group=group, **given)
 
 
-def judged(
+def verdict_of(
     root: Owner | Group, *objects: Made, queues: Iterable[Queue] = (), **known: Any
 ) -> Verdict:
     """The verdict on a gang; `queues` are those that its groups name."""
     nodes = {thing.meta.ref.name: thing for thing in objects if isinstance(thing, Node)}
-    given = {"gang_api_version": "v1beta1", "queues": QueueTree(queues), "nodes": nodes, **known}
+    fields = {"gang_api_version": "v1beta1", "queues": QueueTree(queues), "nodes": nodes, **known}
     events = [thing for thing in objects if isinstance(thing, Event)]
     rest = [thing for thing in objects if not isinstance(thing, Event | Node)]
-    return assess(assemble(root, rest, now=NOW, events=events, **given))
+    return assess(assemble(root, rest, now=NOW, events=events, **fields))

@@ -45,9 +45,9 @@ def _elsewhere(place: Place) -> None:
     """Its check runs it in worker1 and copies the status here. Twin: nothing of that is ready yet."""
     place.queue("9", admissionChecksStrategy={"admissionChecks": [{"name": CHECK}]})
     for name, ready in (("run", 1), ("twin", 0)):
-        made = place.jobset(name)
-        made["spec"]["managedBy"] = MULTIKUEUE
-        place.client.create(made)
+        created = place.jobset(name)
+        created["spec"]["managedBy"] = MULTIKUEUE
+        place.client.create(created)
         answer(place, name, "Pending", "", nominatedClusterNames=["worker1"])
         message = 'The workload was admitted on "worker1"'
         dispatched = {"nominatedClusterNames": None, "clusterName": "worker1"}
@@ -108,9 +108,9 @@ def _not_resumed(place: Place) -> None:
 
     wait(is_in_force, what="the policy to be in force", timeout=60)
     for name, more in (("run", labels), ("twin", {})):
-        made = job(name, place.name, parallelism=2, suspend=True)
-        made["metadata"]["labels"] = in_queue("queue") | more
-        place.client.create(made)
+        created = job(name, place.name, parallelism=2, suspend=True)
+        created["metadata"]["labels"] = in_queue("queue") | more
+        place.client.create(created)
     place.wait_entry("run", "Admitted")
     place.judged_at = datetime.now(UTC)
 
@@ -122,10 +122,10 @@ def _partly(place: Place) -> None:
     """A Job of five pods that may have two is admitted with three. Twin: with all five."""
     for queue, name, cpu in (("queue", "run", "3"), ("other", "twin", "5")):
         place.queue(cpu, queue)
-        made = job(name, place.name, parallelism=5, suspend=True, job_labels=in_queue(queue))
-        made["spec"] |= {"completions": 5, "completionMode": "NonIndexed"}
-        made["metadata"]["annotations"] = {"kueue.x-k8s.io/job-min-parallelism": "2"}
-        place.client.create(made)
+        created = job(name, place.name, parallelism=5, suspend=True, job_labels=in_queue(queue))
+        created["spec"] |= {"completions": 5, "completionMode": "NonIndexed"}
+        created["metadata"]["annotations"] = {"kueue.x-k8s.io/job-min-parallelism": "2"}
+        place.client.create(created)
 
 
 # 11: a pod pinned to a node that is gone
@@ -142,11 +142,11 @@ def _pinned(place: Place) -> None:
     for queue, name, count in (("queue", "run", 3), ("other", "twin", 2)):
         pool = f"{place.name}-{name}"
         taint = {"key": "pinned", "value": pool, "effect": "NoSchedule"}
-        made = [
+        created = [
             node(f"{pool}-{index}", cpu="2", labels={"pinned": pool}, taints=[taint])
             for index in range(count)
         ]
-        make_nodes(place.client, made)
+        make_nodes(place.client, created)
         tolerated = [{"key": "pinned", "operator": "Exists"}]
         spec = {"nodeLabels": {"pinned": pool}, "topologyName": place.name}
         flavor = {"apiVersion": KUEUE, "kind": "ResourceFlavor", "metadata": {"name": pool}}
@@ -159,13 +159,15 @@ def _pinned(place: Place) -> None:
         place.client.create(jobset)
     for name in ("run", "twin"):
         place.wait_told("running", name)
-    left = {name: _lose_first(place, name) for name in ("run", "twin")}
+    remaining = {name: _lose_first(place, name) for name in ("run", "twin")}
 
     def are_pinned() -> bool:
-        return all(_waiting_for(place, name) == [node_name] for name, node_name in left.items())
+        return all(
+            _waiting_for(place, name) == [node_name] for name, node_name in remaining.items()
+        )
 
     wait(are_pinned, what="the successors to ask for the same nodes", timeout=120)
-    place.client.delete("v1", "Node", left["run"])
+    place.client.delete("v1", "Node", remaining["run"])
 
 
 def _lose_first(place: Place, name: str) -> str:

@@ -13,7 +13,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
 from gangboard.domain.verdict import Verdict
 from tests.domain_objects import an_event
-from tests.groups.of_other_schedulers import judged, member
+from tests.groups.other_schedulers import member, verdict_of
 from tests.groups.volcano_objects import REFUSED, condition, members, queue, ring
 
 JOB = Controller("batch.volcano.sh", "Job", "ring", "uid-job")
@@ -27,7 +27,7 @@ def back_in_queue(
     cpu = {"cpu": Decimal(2)}
     holds = member(group, "p0", "volcano", on="n0", ready=ready, requests=cpu, of=of)
     waiting = members(group, 3, requests=cpu)[1:]
-    return judged(group, holds, *waiting, *rest, **known)
+    return verdict_of(group, holds, *waiting, *rest, **known)
 
 
 NO_QUOTA = "queue resource quota insufficient: insufficient cpu"
@@ -39,8 +39,8 @@ def no_quota() -> Event:
 
 def test_pods_wait_until_their_group_is_let_in_again() -> None:
     """The scheduler tries none of them before (allocate.go), so that it says nothing is no fault of its."""
-    found = back_in_queue(queues=[queue()]).finding
-    assert (found.code, found.health, found.message) == (
+    result = back_in_queue(queues=[queue()]).finding
+    assert (result.code, result.health, result.message) == (
         "queue-evaluating",
         Health.DEGRADED,
         "Queue research has not let it in again yet; 1 of 3 pods holds a node meanwhile.",
@@ -48,14 +48,14 @@ def test_pods_wait_until_their_group_is_let_in_again() -> None:
 
 
 def test_others_hold_what_they_need_to_be_let_in_again() -> None:
-    found = back_in_queue(no_quota(), queues=[queue(cpu="12")]).finding
-    assert (found.code, found.health, found.message) == (
+    result = back_in_queue(no_quota(), queues=[queue(cpu="12")]).finding
+    assert (result.code, result.health, result.message) == (
         "waiting-for-quota",
         Health.DEGRADED,
         "Queue research has not let it in again: not enough cpu is left in it; 1 of 3 pods holds a node "
         "meanwhile.",
     )
-    assert found.advice_texts == ()
+    assert result.advice_texts == ()
 
 
 @pytest.mark.parametrize(
@@ -99,4 +99,4 @@ def test_one_that_is_in_again_is_told_of_nodes() -> None:
     group = ring("Inqueue", condition("Unschedulable", "58", REFUSED))
     holds, *waiting = members(group, text="0/1 nodes are unavailable: 1 Insufficient cpu.")
     holds = replace(holds, node="n0")
-    assert judged(group, holds, *waiting, queues=[queue()]).finding.code == "unschedulable"
+    assert verdict_of(group, holds, *waiting, queues=[queue()]).finding.code == "unschedulable"

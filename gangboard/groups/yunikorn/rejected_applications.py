@@ -1,4 +1,4 @@
-"""Applications that YuniKorn rejected. It ends their pods without placing one.
+"""Findings about applications that YuniKorn rejected. It ends their pods without placing any.
 
 YuniKorn cuts a pod's `status.message` at a colon (failTaskPodWithReasonAndMsg). The event has the whole text.
 """
@@ -15,13 +15,13 @@ from gangboard.domain.text import quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
-from gangboard.groups.yunikorn.reasons import AMOUNTS, WHO, too_little
+from gangboard.groups.yunikorn.reasons import AMOUNTS, SCHEDULER, first_shortage
 from gangboard.plugins.rule import GangRule
 
 FAILED = "ApplicationFailed"
-"""The reason of its event."""
+"""Reason of YuniKorn's event about a failed application."""
 _REJECTED = "ApplicationRejected"
-"""`status.reason` of a pod of such an application."""
+"""`status.reason` of the pods of a rejected application."""
 _CAUSE = re.compile(
     rf"Application (\S{{1,253}}) scheduling failed, reason: {_REJECTED}: (.*)", re.DOTALL
 )
@@ -33,28 +33,28 @@ _NO_QUEUE = re.compile(
     r"failed to (?:place application \S{1,253}: application rejected: no placement rule matched"
     r"|find queue \S{1,1000} for application)"
 )
-_AGAIN = "then re-create its pods: YuniKorn ends those of a rejected application."
+_RECREATE_PODS = "then re-create its pods: YuniKorn ends those of a rejected application."
 
 
 def _rejection(gang: Gang) -> tuple[Event | None, str, str] | None:
-    """Return the event, the application and the cause; None if no application of its pods was rejected.
+    """Return the event, the application and the cause. None: no application of the pods was rejected.
 
-    Without the event only the cut message of the pod is left.
+    Without the event, the cause is the cut message of a pod.
     """
     if gang.owner.finish is not None and gang.owner.finish.outcome is not Outcome.FAILED:
         return None
     ended = {pod.meta.ref.uid: pod for pod in gang.pods if pod.reason == _REJECTED}
     if not ended or any(pod.is_placed for pod in gang.pods):
         return None
-    for event, match in _told(gang):
+    for event, match in _rejection_events(gang):
         if event.regarding.uid in ended:
             return event, match[1], match[2].strip()
     pod = next(iter(ended.values()))
     return None, pod.group_name, pod.message.strip()
 
 
-def _told(gang: Gang) -> Iterator[tuple[Event, re.Match[str]]]:
-    """Yield its events about rejected applications, the newest first."""
+def _rejection_events(gang: Gang) -> Iterator[tuple[Event, re.Match[str]]]:
+    """Yield the gang's events about rejected applications, the newest first."""
     for event in gang.events:
         if event.reason == FAILED and (match := _CAUSE.match(event.note)):
             yield event, match
@@ -65,7 +65,7 @@ def _find_too_large(gang: Gang) -> Finding | None:
     match = _TOO_LARGE.match(rejection[2]) if rejection is not None else None
     if rejection is None or match is None:
         return None
-    queue, lack = match[1], too_little(match[2], match[3])
+    queue, lack = match[1], first_shortage(match[2], match[3])
     why = (
         f"its task groups ask for {lack[0]} at once, and Queue {queue} may have at most {lack[1]}"
         if lack is not None
@@ -76,7 +76,7 @@ def _find_too_large(gang: Gang) -> Finding | None:
         gang,
         rejection,
         why,
-        f"Raise the limit of Queue {queue}, or ask for less, {_AGAIN}",
+        f"Raise the limit of Queue {queue}, or ask for less, {_RECREATE_PODS}",
     )
 
 
@@ -91,7 +91,7 @@ def _find_no_queue(gang: Gang) -> Finding | None:
         else "its pods name no queue, and no placement rule has one for it"
     )
     create = f"Create Queue {queue}, or name another one" if queue else "Name a queue"
-    return _finding(NO_QUEUE, gang, rejection, why, f"{create}, {_AGAIN}")
+    return _finding(NO_QUEUE, gang, rejection, why, f"{create}, {_RECREATE_PODS}")
 
 
 def _find_rejected(gang: Gang) -> Finding | None:
@@ -115,10 +115,10 @@ def _finding(
     return gang_finding(
         rule,
         Health.FAILED if rule is REJECTED else Health.BLOCKED,
-        sentence(f"{WHO} rejected application {application}: {why}"),
+        sentence(f"{SCHEDULER} rejected application {application}: {why}"),
         advice=(advice,) if advice else (),
         evidence=(
-            Evidence(f"{WHO} says", event.note, event.regarding)
+            Evidence(f"{SCHEDULER} says", event.note, event.regarding)
             if event is not None
             else Evidence("message", ended[0].message, ended[0].meta.ref),
             Evidence("pods ended", f"{len(ended)} of {len(gang.pods)}", gang.owner.meta.ref),

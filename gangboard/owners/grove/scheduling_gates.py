@@ -1,4 +1,4 @@
-"""What gated pods wait for: that their PodGang is complete, groups that are made of it, a base PodGang, the operator."""
+"""Findings about gated pods, which wait for their PodGang, its groups, a base PodGang or the operator."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _OPERATOR = "the Grove operator"
 
 
 def find_missing_group(unit: Unit) -> Finding | None:
-    """Return a finding while gated pods name a group that was not made of their PodGang.
+    """Return a finding while gated pods name a group that was not created for their PodGang.
 
-    A backend makes the Workload, then the groups, and only then the gates go.
+    A backend creates the Workload, then the groups. After that, Grove removes the gates.
     """
     podgangs = podgangs_of(unit)
     gated = [pod for pod in unit.unplaced if _GATE in pod.gates]
@@ -47,12 +47,14 @@ def find_missing_group(unit: Unit) -> Finding | None:
     if newest is not None and newest + COUNT_GRACE > unit.now:
         due = newest + COUNT_GRACE
         return still_starting(GROUP_MISSING, unit, f"{wait}.", recheck_at=due)
-    plan = next((workload for workload in unit.gang.workloads if _is_of(workload, podgang)), None)
-    made = f"only {label(plan.meta.ref)}" if plan is not None else "not even a Workload"
+    plan = next(
+        (workload for workload in unit.gang.workloads if _is_made_for(workload, podgang)), None
+    )
+    created_text = f"only {label(plan.meta.ref)}" if plan is not None else "not even a Workload"
     return unit_finding(
         GROUP_MISSING,
         unit,
-        f"{wait}: of {name} {made} was made.",
+        f"{wait}: of {name} {created_text} was made.",
         advice=(f"Look at {_OPERATOR}: it makes the groups of {name}.",),
         evidence=(Evidence("PodGang", podgang.meta.ref.name, podgang.meta.ref),),
         since=newest,
@@ -60,16 +62,16 @@ def find_missing_group(unit: Unit) -> Finding | None:
     )
 
 
-def _is_of(group: Group, podgang: Group) -> bool:
+def _is_made_for(group: Group, podgang: Group) -> bool:
     ref = group.controller_ref
     named = ref is not None and ref == (*PODGANGS, podgang.meta.ref.name)
     return named or podgang.meta.ref.uid in group.meta.owner_uids
 
 
 def find_unready(unit: Unit) -> Finding | None:
-    """Return a finding while gated members wait for a PodGang that is not there, or not complete.
+    """Return a finding while gated members wait for a PodGang that does not exist or is incomplete.
 
-    Its groups are made of it when it is, so that they are missing is no news before.
+    Its groups are created once it is complete, so missing groups are not reported earlier.
     """
     return _find_gated(unit, NOT_READY)
 
@@ -77,8 +79,8 @@ def find_unready(unit: Unit) -> Finding | None:
 def find_gated(unit: Unit) -> Finding | None:
     """Return a finding while gated members wait although their PodGang is complete.
 
-    Grove takes its gate away when their PodGang lists them; where that follows a base PodGang, when each
-    PodClique of that one has enough scheduled pods (podclique/components/pod/syncflow.go).
+    Grove removes the gate once the PodGang lists the pods. If the PodGang follows a base PodGang, each PodClique of the
+    base must also have enough scheduled pods (podclique/components/pod/syncflow.go).
     """
     return _find_gated(unit, GATED)
 
@@ -87,48 +89,48 @@ def _find_gated(unit: Unit, rule: UnitRule) -> Finding | None:
     gated = [pod for pod in unit.unplaced if pod.gates]
     if not gated or not lacks_room(unit) or any(set(pod.gates) != {_GATE} for pod in gated):
         return None
-    parts = [(pods, _awaited(unit, pods)) for pods in _by_podgang(gated)]
-    # A pod whose PodGang is not complete is nearer to the cause than one behind a complete PodGang.
-    unready = [one for one in parts if one[1].rule is NOT_READY]
-    told = unready or parts
+    waits = [(pods, _find_awaited(unit, pods)) for pods in _by_podgang(gated)]
+    # Pods of an incomplete PodGang are closer to the cause than pods of a complete one.
+    unready = [wait for wait in waits if wait[1].rule is NOT_READY]
+    reported = unready or waits
     if (NOT_READY if unready else GATED) is not rule:
         return None
-    return _gated_finding(unit, rule, told)
+    return _gated_finding(unit, rule, reported)
 
 
 def _by_podgang(gated: Sequence[Pod]) -> list[list[Pod]]:
     """Return gated pods by the PodGang and the base PodGang that they name."""
-    found: dict[tuple[str, str], list[Pod]] = defaultdict(list)
+    pods_by_podgang: dict[tuple[str, str], list[Pod]] = defaultdict(list)
     for pod in gated:
         key = pod.labels.get(PODGANG_LABEL, ""), pod.labels.get(_BASE_LABEL, "")
-        found[key].append(pod)
-    return [found[key] for key in sorted(found)]
+        pods_by_podgang[key].append(pod)
+    return [pods_by_podgang[key] for key in sorted(pods_by_podgang)]
 
 
 def _gated_finding(
-    unit: Unit, rule: UnitRule, parts: Sequence[tuple[Sequence[Pod], _Awaited]]
+    unit: Unit, rule: UnitRule, waits: Sequence[tuple[Sequence[Pod], _AwaitedPodGang]]
 ) -> Finding:
-    """Return the finding about gated pods, each part with the PodGang that it waits for."""
-    gated = [pod for pods, _ in parts for pod in pods]
-    by_operator = [pods for pods, awaited in parts if awaited.by_operator]
+    """Return the finding about gated pods, with the PodGang that each set of pods waits for."""
+    gated = [pod for pods, _ in waits for pod in pods]
+    by_operator = [pods for pods, awaited in waits if awaited.is_due_to_operator]
     due = max(
         ((newest_creation(tuple(pods)) or unit.now) + CREATION_GRACE for pods in by_operator),
         default=unit.now,
     )
     is_stuck = bool(by_operator) and due <= unit.now
     since = [pod.scheduled.since for pod in gated if pod.scheduled and pod.scheduled.since]
-    waits = [
-        f"{out_of(len(pods), len(unit.current), 'pod')} {plural(len(pods), 'wait')} for {awaited.what}"
-        for pods, awaited in parts
+    texts = [
+        f"{out_of(len(pods), len(unit.current), 'pod')} {plural(len(pods), 'wait')} for {awaited.text}"
+        for pods, awaited in waits
     ]
     return unit_finding(
         rule,
         unit,
-        f"{'; '.join(waits)}.",
+        f"{'; '.join(texts)}.",
         health=Health.BLOCKED if is_stuck else None,
         advice=(f"Look at {_OPERATOR}: only it removes the gate {_GATE}.",) if is_stuck else (),
         evidence=(
-            *(line for _, awaited in parts for line in awaited.evidence),
+            *(line for _, awaited in waits for line in awaited.evidence),
             *(
                 Evidence("spec.schedulingGates", names(pod.gates), pod.meta.ref)
                 for pod in gated[:1]
@@ -139,65 +141,73 @@ def _gated_finding(
     )
 
 
-class _Awaited(NamedTuple):
-    """What gated pods wait for."""
+class _AwaitedPodGang(NamedTuple):
+    """The PodGang, or the step of the operator, that gated pods wait for."""
 
-    what: str
-    by_operator: bool
-    """Nobody but the operator can make it come: pods, and room for them, are not what lacks."""
+    text: str
+    is_due_to_operator: bool
+    """True if only the operator can end the wait, because neither pods nor capacity are missing."""
     evidence: tuple[Evidence, ...] = ()
     is_complete: bool = False
-    """Their PodGang is there, with all its pods."""
+    """True if the PodGang exists with all its pods."""
 
     @property
     def rule(self) -> UnitRule:
-        """As which reason it is told."""
+        """The rule that reports the wait."""
         return GATED if self.is_complete else NOT_READY
 
 
-def _awaited(unit: Unit, gated: Sequence[Pod]) -> _Awaited:
+def _find_awaited(unit: Unit, gated: Sequence[Pod]) -> _AwaitedPodGang:
     name, base_name = (gated[0].labels.get(key, "") for key in (PODGANG_LABEL, _BASE_LABEL))
     podgang = podgang_named(unit, name)
     if podgang is None:
-        return _Awaited(f"PodGang {name}, which does not exist" if name else "a PodGang", True)
+        return _AwaitedPodGang(
+            f"PodGang {name}, which does not exist" if name else "a PodGang", True
+        )
     ref = podgang.meta.ref
-    gone = [part.name for part in podgang.templates if clique_named(unit, part.name) is None]
-    if gone:
-        what = f"{label(ref)}, which names PodClique {names(gone)} that does not exist"
-        return _Awaited(what, True, (Evidence("spec.podgroups[].name", names(gone), ref),))
+    missing = [
+        template.name for template in podgang.templates if clique_named(unit, template.name) is None
+    ]
+    if missing:
+        text = f"{label(ref)}, which names PodClique {names(missing)} that does not exist"
+        return _AwaitedPodGang(
+            text, True, (Evidence("spec.podgroups[].name", names(missing), ref),)
+        )
     initialized = find_condition(podgang.conditions, "Initialized")
     if initialized is None or not initialized.is_true:
-        there = {part.name for part in podgang.templates}
-        pods = sum(one.labels.get(CLIQUE_LABEL) in there for one in unit.gang.pods if one.is_live)
-        size = sum(role.pods for role in unit.owner.roles if role.name in there)
-        said = (Evidence("Initialized", initialized.message, ref),) if initialized else ()
+        cliques = {template.name for template in podgang.templates}
+        pods = sum(pod.labels.get(CLIQUE_LABEL) in cliques for pod in unit.gang.pods if pod.is_live)
+        size = sum(role.pods for role in unit.owner.roles if role.name in cliques)
+        evidence = (Evidence("Initialized", initialized.message, ref),) if initialized else ()
         exist = "exists" if pods == 1 else "exist"
-        return _Awaited(
-            f"{label(ref)}, of which {out_of(pods, size, 'pod')} {exist}", pods >= size, said
+        return _AwaitedPodGang(
+            f"{label(ref)}, of which {out_of(pods, size, 'pod')} {exist}", pods >= size, evidence
         )
-    listed = {member for part in podgang.templates for member in part.members}
-    if all(one.meta.ref.name not in listed for one in gated):
-        they = "it" if len(gated) == 1 else "them"
+    listed = {member for template in podgang.templates for member in template.members}
+    if all(pod.meta.ref.name not in listed for pod in gated):
+        pronoun = "it" if len(gated) == 1 else "them"
         number = Evidence("spec.podgroups[].podReferences", str(len(listed)), ref)
-        return _Awaited(f"{label(ref)} to list {they}", True, (number,), is_complete=True)
-    short = _short_of_base(unit, base_name) if base_name else None
-    return short or _Awaited(f"{_OPERATOR}: {label(ref)} is complete", True, is_complete=True)
+        return _AwaitedPodGang(f"{label(ref)} to list {pronoun}", True, (number,), is_complete=True)
+    unmet = _find_unmet_base(unit, base_name) if base_name else None
+    return unmet or _AwaitedPodGang(
+        f"{_OPERATOR}: {label(ref)} is complete", True, is_complete=True
+    )
 
 
-def _short_of_base(unit: Unit, name: str) -> _Awaited | None:
-    """Return what a base PodGang lacks before others follow it; None where it has it all."""
+def _find_unmet_base(unit: Unit, name: str) -> _AwaitedPodGang | None:
+    """Return the unmet condition of a base PodGang that others wait for. None: all are met."""
     base = podgang_named(unit, name)
     if base is None:
-        return _Awaited(f"base PodGang {name}, which does not exist", True, is_complete=True)
-    for part in base.templates:
-        clique = clique_named(unit, part.name)
+        return _AwaitedPodGang(f"base PodGang {name}, which does not exist", True, is_complete=True)
+    for template in base.templates:
+        clique = clique_named(unit, template.name)
         if clique is None:
-            what = f"base PodGang {name}, which names PodClique {part.name} that does not exist"
-            named = (Evidence("spec.podgroups[].name", part.name, base.meta.ref),)
-            return _Awaited(what, True, named, is_complete=True)
-        scheduled, needed = int(clique.detail["scheduled"]), part.quorum or 0
+            text = f"base PodGang {name}, which names PodClique {template.name} that does not exist"
+            named = (Evidence("spec.podgroups[].name", template.name, base.meta.ref),)
+            return _AwaitedPodGang(text, True, named, is_complete=True)
+        scheduled, needed = int(clique.detail["scheduled"]), template.quorum or 0
         if scheduled < needed:
-            return _Awaited(
+            return _AwaitedPodGang(
                 f"base PodGang {name}: {label(clique.meta.ref)} has {scheduled} of "
                 f"{count(needed, 'pod')} placed",
                 False,

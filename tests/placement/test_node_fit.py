@@ -9,7 +9,12 @@ from typing import Any
 from gangboard.domain.placement_result import Filter
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import HostPort, Needs, Taint
-from gangboard.placement.one_node import NodeAnswer, OneNode, Stranded, stranded_on
+from gangboard.placement.node_fit import (
+    NodeFit,
+    NodeFitCheck,
+    StrandedAccelerators,
+    find_stranded_accelerators,
+)
 from tests.domain_objects import a_node, a_pod, requests
 from tests.placement.making import R
 
@@ -17,10 +22,10 @@ GPU = "nvidia.com/gpu"
 ROOM = {GPU: 8, "cpu": 64_000, "memory": 2**40, "pods": 110}
 
 
-def answer(pod: Pod, *there: Pod, **node: Any) -> NodeAnswer:
-    asked = OneNode(a_node("n0", allocatable=ROOM, **node), there, (pod,))
-    (shape,) = asked.shapes((pod,))
-    return asked.ask(shape)
+def answer(pod: Pod, *there: Pod, **node: Any) -> NodeFit:
+    requested = NodeFitCheck(a_node("n0", allocatable=ROOM, **node), there, (pod,))
+    (shape,) = requested.shapes_of((pod,))
+    return requested.check(shape)
 
 
 def wants(gpu: str, cpu: str = "1", **fields: Any) -> Pod:
@@ -32,53 +37,55 @@ def runs(gpu: str, cpu: str = "1", **fields: Any) -> Pod:
 
 
 def test_as_many_fit_as_there_is_room_for() -> None:
-    assert answer(wants("2"), runs("3")) == NodeAnswer(pods=2)
+    assert answer(wants("2"), runs("3")) == NodeFit(pods=2)
 
 
 def test_what_is_used_up_is_named_with_what_is_left() -> None:
-    assert answer(wants("4"), runs("5")) == NodeAnswer(limit=GPU, asked=4, there=3)
+    assert answer(wants("4"), runs("5")) == NodeFit(limit=GPU, requested=4, available=3)
 
 
 def test_pods_that_stay_make_a_node_too_small_for_ever() -> None:
-    found = answer(wants("4"), runs("5", stays=True))
-    assert found == NodeAnswer(filter=Filter.TOO_SMALL, detail=GPU, asked=4, there=3)
+    result = answer(wants("4"), runs("5", stays=True))
+    assert result == NodeFit(filter=Filter.TOO_SMALL, detail=GPU, requested=4, available=3)
 
 
 def test_nothing_but_a_cordon_keeps_it_out() -> None:
     cordon = Taint("node.kubernetes.io/unschedulable", effect="NoSchedule")
-    found = answer(wants("8"), unschedulable=True, taints=(cordon,))
-    assert found == NodeAnswer(pods=1, cordoned=True)
+    result = answer(wants("8"), unschedulable=True, taints=(cordon,))
+    assert result == NodeFit(pods=1, cordoned=True)
 
 
 def test_a_cordon_is_not_the_reason_where_there_is_another() -> None:
-    found = answer(wants("8"), runs("1"), unschedulable=True)
-    assert (found.limit, found.there) == (GPU, 7)
+    result = answer(wants("8"), runs("1"), unschedulable=True)
+    assert (result.limit, result.available) == (GPU, 7)
     other = answer(wants("8", needs=Needs(node_selector=(("pool", "a100"),))), unschedulable=True)
     assert (other.filter, other.pods) == (Filter.SELECTOR, 0)
 
 
 def test_a_taint_that_is_not_tolerated_is_named() -> None:
-    found = answer(wants("1"), taints=(Taint("team", value="vision", effect="NoSchedule"),))
-    assert (found.filter, found.detail) == (Filter.TAINT, "team=vision:NoSchedule")
+    result = answer(wants("1"), taints=(Taint("team", value="vision", effect="NoSchedule"),))
+    assert (result.filter, result.detail) == (Filter.TAINT, "team=vision:NoSchedule")
 
 
 def test_a_host_port_that_a_pod_has_is_taken() -> None:
     port = Needs(host_ports=frozenset({HostPort(29500, "TCP", "0.0.0.0")}))
-    found = answer(wants("1", needs=port), runs("1", needs=port))
-    assert (found.pods, found.limit) == (0, "host ports")
+    result = answer(wants("1", needs=port), runs("1", needs=port))
+    assert (result.pods, result.limit) == (0, "host ports")
 
 
 def test_a_pod_on_the_node_keeps_others_out_of_its_zone() -> None:
     away = replace(R, topology_key="zone")
     there = runs("1", needs=Needs(anti_affinity=(away,)))
-    found = answer(wants("1", labels={"app": "r"}, namespace="team-a"), there, labels={"zone": "a"})
-    assert (found.pods, found.limit) == (0, "required anti-affinity")
+    result = answer(
+        wants("1", labels={"app": "r"}, namespace="team-a"), there, labels={"zone": "a"}
+    )
+    assert (result.pods, result.limit) == (0, "required anti-affinity")
 
 
 def test_pods_that_ask_the_same_are_one_shape() -> None:
     pods = [a_pod(f"w-{number}", requests=requests(gpu="2")) for number in range(3)]
-    asked = OneNode(a_node(allocatable=ROOM), (), pods)
-    assert len(asked.shapes([*pods, wants("1")])) == 2
+    requested = NodeFitCheck(a_node(allocatable=ROOM), (), pods)
+    assert len(requested.shapes_of([*pods, wants("1")])) == 2
 
 
 def amounts(**parts: str) -> dict[str, Decimal]:
@@ -86,18 +93,25 @@ def amounts(**parts: str) -> dict[str, Decimal]:
 
 
 def test_accelerators_are_stranded_where_cpu_is_gone() -> None:
-    left = amounts(gpu="4", cpu="2", memory="1000")
+    remaining = amounts(gpu="4", cpu="2", memory="1000")
     kinds = [amounts(gpu="1", cpu="8"), amounts(gpu="4", cpu="16", memory="2000")]
-    assert stranded_on(left, kinds) == (Stranded(GPU, Decimal(4), "cpu"),)
+    assert find_stranded_accelerators(remaining, kinds) == (
+        StrandedAccelerators(GPU, Decimal(4), "cpu"),
+    )
 
 
 def test_one_kind_that_could_use_them_is_enough() -> None:
-    left = amounts(gpu="4", cpu="2", memory="1000")
-    assert stranded_on(left, [amounts(gpu="1", cpu="8"), amounts(gpu="1", cpu="2")]) == ()
+    remaining = amounts(gpu="4", cpu="2", memory="1000")
+    assert (
+        find_stranded_accelerators(
+            remaining, [amounts(gpu="1", cpu="8"), amounts(gpu="1", cpu="2")]
+        )
+        == ()
+    )
 
 
 def test_too_few_for_every_kind_is_not_stranded_and_nobody_to_ask_says_nothing() -> None:
-    left = amounts(gpu="4", cpu="2")
-    assert stranded_on(left, [amounts(gpu="8", cpu="64")]) == ()
-    assert stranded_on(left, []) == ()
-    assert stranded_on(amounts(gpu="0", cpu="2"), [amounts(gpu="1", cpu="8")]) == ()
+    remaining = amounts(gpu="4", cpu="2")
+    assert find_stranded_accelerators(remaining, [amounts(gpu="8", cpu="64")]) == ()
+    assert find_stranded_accelerators(remaining, []) == ()
+    assert find_stranded_accelerators(amounts(gpu="0", cpu="2"), [amounts(gpu="1", cpu="8")]) == ()

@@ -1,4 +1,4 @@
-"""Reasons of KubeRay that this release does not know: an error with its text, never a start.
+"""Conditions of KubeRay with an unknown reason, which are reported as errors with their text.
 
 Known reasons are those of KubeRay 1.6.2 (raycluster_types.go, rayservice_types.go, constant.go).
 """
@@ -15,17 +15,17 @@ from gangboard.facts.unit import Unit, is_formed
 from gangboard.owners.ray.reasons import CREATION_FAILURES, cluster_of
 from gangboard.plugins.rule import UnitRule
 
-_KNOWN = {
+_KNOWN_REASONS = {
     "RayClusterProvisioned": frozenset({"", "RayClusterPodsProvisioning", "Unknown"}),
     "Ready": frozenset(
         {"", "Initializing", "InitializingTimeout", "ValidationFailed", "ZeroServeEndpoints"}
     ),
 }
-"""Condition that is False before all pods are ready → its reasons that other rules tell, or that tell of a start."""
+"""Condition that is False before all pods are ready → known reasons: normal starts, or reasons of other rules."""
 
 
 def find_failure(unit: Unit) -> Finding | None:
-    """Return a finding while pods are missing and KubeRay failed at something other than making them."""
+    """Return a finding while pods are missing and KubeRay reports a failure other than pod creation."""
     cluster = cluster_of(unit)
     failure = find_condition(cluster.conditions, "ReplicaFailure") if cluster is not None else None
     if cluster is None or failure is None or not failure.is_true:
@@ -48,26 +48,26 @@ def find_failure(unit: Unit) -> Finding | None:
 
 
 def find_unmade(unit: Unit) -> Finding | None:
-    """Return a finding while pods are missing and its object is not ready for an unknown reason."""
+    """Return a finding while pods are missing and the Ray object is not ready for an unknown reason."""
     return _find(UNMADE, unit) if unit.missing else None
 
 
 def find_unready(unit: Unit) -> Finding | None:
-    """Return a finding while pods are not ready and its object is not ready for an unknown reason."""
+    """Return a finding while pods are unready and the Ray object is not ready for an unknown reason."""
     return None if unit.missing or unit.is_full else _find(UNREADY, unit)
 
 
 def _find(rule: UnitRule, unit: Unit) -> Finding | None:
-    unknown = _unknown(unit)
+    unknown = _find_unknown_condition(unit)
     if unknown is None:
         return None
     owner, condition = unknown
     ref = owner.meta.ref
-    begun = f"KubeRay says that {label(ref)} is not ready ({quote(condition.reason)})"
+    cause = f"KubeRay says that {label(ref)} is not ready ({quote(condition.reason)})"
     return unit_finding(
         rule,
         unit,
-        sentence(f"{begun}: {_text(condition)}"),
+        sentence(f"{cause}: {_text(condition)}"),
         health=Health.DEGRADED if unit.gang.ready else None,
         evidence=(Evidence(f"{condition.type}: {condition.reason}", condition.message, ref),),
         since=condition.since,
@@ -75,11 +75,11 @@ def _find(rule: UnitRule, unit: Unit) -> Finding | None:
     )
 
 
-def _unknown(unit: Unit) -> tuple[Owner, Condition] | None:
+def _find_unknown_condition(unit: Unit) -> tuple[Owner, Condition] | None:
     """Return the object that is not ready for an unknown reason, with its condition."""
     cluster = cluster_of(unit)
     for owner in filter(None, (unit.owner, cluster)):
-        for name, known in _KNOWN.items():
+        for name, known in _KNOWN_REASONS.items():
             condition = find_condition(owner.conditions, name)
             if condition is not None and condition.is_false and condition.reason not in known:
                 return owner, condition
@@ -87,7 +87,7 @@ def _unknown(unit: Unit) -> tuple[Owner, Condition] | None:
 
 
 def _text(condition: Condition) -> str:
-    """Return the words of a condition: KubeRay writes its reason on a line before them."""
+    """Return the message of a condition without its first line, which repeats the reason."""
     return quote(condition.message.removeprefix(condition.reason).strip() or condition.reason)
 
 

@@ -47,10 +47,10 @@ def _preempted(place: Place) -> None:
 def _gated(place: Place) -> None:
     """Twin: nobody gates it."""
     place.queue("9")
-    made = place.jobset()
+    created = place.jobset()
     gate = {"kueue.x-k8s.io/admission-gated-by": "example.com/approval"}
-    made["metadata"].setdefault("annotations", {}).update(gate)
-    place.client.create(made)
+    created["metadata"].setdefault("annotations", {}).update(gate)
+    place.client.create(created)
     place.run("twin")
 
 
@@ -84,9 +84,9 @@ def _gives_up(place: Place) -> None:
     """Kueue deactivates it after 2 s, and again when it is activated. Twin: may run for an hour."""
     place.queue("9")
     for name, seconds in (("run", "2"), ("twin", "3600")):
-        made = place.jobset(name)
-        made["metadata"]["labels"]["kueue.x-k8s.io/max-exec-time-seconds"] = seconds
-        place.client.create(made)
+        created = place.jobset(name)
+        created["metadata"]["labels"]["kueue.x-k8s.io/max-exec-time-seconds"] = seconds
+        place.client.create(created)
     place.wait_entry("run", "Evicted")
     set_active(place.client, place.entry(), True)
 
@@ -110,11 +110,11 @@ def _topology(place: Place) -> None:
 
 def in_one_rack(place: Place, name: str, pods: int) -> Json:
     """Return a JobSet whose pods must be in one rack."""
-    made = jobset(name, place.name, labels=in_queue("queue"), jobs={"w": JobOptions(pods=pods)})
-    (entry,) = made["spec"]["replicatedJobs"]
+    created = jobset(name, place.name, labels=in_queue("queue"), jobs={"w": JobOptions(pods=pods)})
+    (entry,) = created["spec"]["replicatedJobs"]
     template = entry["template"]["spec"]["template"].setdefault("metadata", {})
     template["annotations"] = {"kueue.x-k8s.io/podset-required-topology": "rack"}
-    return made
+    return created
 
 
 def _pair(place: Place, prefix: str = "", **spec: Any) -> None:

@@ -1,8 +1,8 @@
-"""The packing problem over columns, for thousands of nodes.
+"""The packing problem over node columns, for thousands of nodes.
 
-Bounds prove NO, and one quick placement proves YES. Otherwise the easy nodes are settled first: on them
-the shapes fit together as many times as each fits alone, so placing fewer gains no room. Only nodes on
-which shapes compete are searched. Nodes on which the same combinations fit count as equal.
+Bounds prove NO, and one greedy placement proves YES. Otherwise the easy nodes are filled first. On an easy node all
+shapes fit together as often as each fits alone, so placing fewer pods gains nothing. The search covers only nodes on
+which shapes compete. Nodes on which the same combinations fit count as equal.
 """
 
 from __future__ import annotations
@@ -16,53 +16,53 @@ import numpy as np
 
 from gangboard.domain.capacity import PodSet
 from gangboard.domain.placement_result import Fit, FitAnswer, When
-from gangboard.placement.amounts import wanted
+from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_columns import SAFE, BoolColumn, IntColumn, total
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.packing import (
-    TOO_MANY_WAYS,
+from gangboard.placement.packing_search import (
+    TOO_MANY_COMBINATIONS,
     Budget,
     BudgetSpentError,
     SearchClass,
     Vector,
     conflicting_pairs,
-    largest,
-    least,
-    walk,
-    walk_two,
+    search_nodes,
+    search_two_shapes,
+    smallest_sum,
+    without_dominated,
 )
 
-_WAY, _CHEAP = 16, 64
-"""Cost of one combination in steps of the search, and number of its nodes for one step."""
+_COMBINATION_COST, _NODES_PER_STEP = 16, 64
+"""Cost of one combination in search steps, and the number of nodes per step."""
 Placed = dict[int, list[int]]
-"""Place of a node → how many pods of each shape."""
+"""Row of a node → number of pods of each shape."""
 
 
 @dataclass(slots=True)
-class FillTable:
-    """Members that are left, and nodes that can still take some of them."""
+class PackingTable:
+    """The unplaced members, and the nodes that can still take some of them."""
 
     counts: list[int]
     requests: list[list[int]]
-    """For each shape the amounts of one pod by resource."""
+    """Amounts of one pod by shape and resource."""
     conflicts: frozenset[tuple[int, int]]
     """Pairs of shapes that cannot share a node."""
-    places: IntColumn
+    rows: IntColumn
     """Rows of the nodes in the snapshot."""
     max_pods: IntColumn
-    """Shape by node: how many pods fit there alone, at most as many as there are."""
-    room: list[IntColumn]
-    """For each resource the free amounts of the nodes, at most the requests of all members."""
+    """Shape by node: number of pods that fit alone, capped at the number of members."""
+    free: list[IntColumn]
+    """Free amounts by resource and node, capped at the requests of all members."""
     placed: Placed = field(default_factory=dict)
 
-    def only(self, mask: BoolColumn) -> None:
-        """Leave the other nodes out."""
-        self.places, self.max_pods = self.places[mask], self.max_pods[:, mask]
-        self.room = [column[mask] for column in self.room]
+    def select_nodes(self, mask: BoolColumn) -> None:
+        """Keep only the nodes of the mask."""
+        self.rows, self.max_pods = self.rows[mask], self.max_pods[:, mask]
+        self.free = [column[mask] for column in self.free]
 
 
-def fill(
+def pack(
     snapshot: NodeSnapshot,
     pod_sets: Sequence[PodSet],
     when: When,
@@ -70,13 +70,13 @@ def fill(
     target: int,
     budget: Budget,
 ) -> Fit:
-    """Return whether at least `target` of the pods go on the nodes of the mask, with a placement."""
+    """Return whether at least `target` of the pods fit on the nodes of the mask, with a placement."""
     names = [pod_set.shape.name for pod_set in pod_sets]
     start = budget.spent
     try:
-        placed = _fill(_table(snapshot, pod_sets, when, mask), target, budget)
+        placed = _pack(_table(snapshot, pod_sets, when, mask), target, budget)
     except BudgetSpentError:
-        return Fit(FitAnswer.CANNOT_TELL, why=TOO_MANY_WAYS, steps=budget.spent - start)
+        return Fit(FitAnswer.CANNOT_TELL, why=TOO_MANY_COMBINATIONS, steps=budget.spent - start)
     if placed is None:
         return Fit(FitAnswer.NO, steps=budget.spent - start)
     remaining = [pod_set.count for pod_set in pod_sets]
@@ -95,8 +95,8 @@ def fill(
 
 def _table(
     snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], when: When, mask: BoolColumn | None
-) -> FillTable:
-    requested = [wanted(pod_set.shape) for pod_set in pod_sets]
+) -> PackingTable:
+    requested = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
     resources = sorted({resource for amounts in requested for resource in amounts})
     requests = [[amounts.get(resource, 0) for resource in resources] for amounts in requested]
     counts = [pod_set.count for pod_set in pod_sets]
@@ -109,42 +109,44 @@ def _table(
         ]
     )
     useful = max_pods.any(axis=0)
-    places = np.flatnonzero(useful if mask is None else useful & mask)
-    room = []
+    rows = np.flatnonzero(useful if mask is None else useful & mask)
+    free_columns = []
     for index, resource in enumerate(resources):
-        most = sum(count * request[index] for count, request in zip(counts, requests, strict=True))
-        free = snapshot.resource(resource).free(when)[places]
-        if most > SAFE:
+        needed = sum(
+            count * request[index] for count, request in zip(counts, requests, strict=True)
+        )
+        free = snapshot.resource(resource).free(when)[rows]
+        if needed > SAFE:
             free = free.astype(object)
-        room.append(np.clip(free, 0, most))
+        free_columns.append(np.clip(free, 0, needed))
     pairs = conflicting_pairs([pod_set.shape for pod_set in pod_sets])
-    return FillTable(counts, requests, pairs, places, max_pods[:, places], room)
+    return PackingTable(counts, requests, pairs, rows, max_pods[:, rows], free_columns)
 
 
-def _fill(table: FillTable, target: int, budget: Budget) -> Placed | None:
+def _pack(table: PackingTable, target: int, budget: Budget) -> Placed | None:
     if target <= 0:
         return {}
     if not _may_fit(table, target):
         return None
-    placed = _quick(table, target)
+    placed = _place_greedily(table, target)
     if placed is not None:
         return placed
     if len(table.counts) == 1:
         return None
     size = sum(table.counts)
-    _settle(table)
+    _fill_easy_nodes(table)
     target -= size - sum(table.counts)
     if target <= 0:
         return table.placed
     if not _may_fit(table, target):
         return None
-    classes = list(_classes(table, budget))
+    classes = list(_search_classes(table, budget))
     counts = tuple(table.counts)
     remaining = [shape for shape, count in enumerate(counts) if count]
     if len(remaining) == 2:
-        chain = walk_two((remaining[0], remaining[1]), counts, classes, target, budget)
+        chain = search_two_shapes((remaining[0], remaining[1]), counts, classes, target, budget)
     else:
-        chain = walk(counts, classes, target, budget)
+        chain = search_nodes(counts, classes, target, budget)
     if chain is None:
         return None
     for index, config in chain:
@@ -154,87 +156,91 @@ def _fill(table: FillTable, target: int, budget: Budget) -> Placed | None:
     return table.placed
 
 
-def _may_fit(table: FillTable, target: int) -> bool:
-    """Look for a proof of NO: by what each shape could place alone, and by totals per resource."""
+def _may_fit(table: PackingTable, target: int) -> bool:
+    """Return False if bounds prove that the members do not fit: by shape alone, and by totals per resource."""
     sums = table.max_pods.sum(axis=1).tolist()
     if sum(map(min, table.counts, sums)) < target:
         return False
     return all(
-        least([request[index] for request in table.requests], table.counts, target) <= total(column)
-        for index, column in enumerate(table.room)
+        smallest_sum([request[index] for request in table.requests], table.counts, target)
+        <= total(column)
+        for index, column in enumerate(table.free)
     )
 
 
-# One quick placement
+# Greedy placement
 
 
-def _quick(table: FillTable, target: int) -> Placed | None:
-    """Fill nodes one after the other, the pickiest shape and the least useful nodes first."""
+def _place_greedily(table: PackingTable, target: int) -> Placed | None:
+    """Return a placement that fills nodes one by one, the most selective shape and the least useful nodes first.
+
+    None: it does not reach the target.
+    """
     max_pods = table.max_pods
     order = np.lexsort((max_pods.sum(axis=0), np.count_nonzero(max_pods, axis=0)))
     supply = max_pods.sum(axis=1).tolist()
     placed: Placed = {}
     missing = sum(table.counts) - target
     for shape in sorted(range(len(table.counts)), key=lambda index: (supply[index], index)):
-        room = max_pods[shape].copy()
+        capacity = max_pods[shape].copy()
         for index, taken in placed.items():
-            room[index] = _room_beside(table, shape, index, taken)
-        line = room[order]
-        sums = np.cumsum(line)
+            capacity[index] = _remaining_pods(table, shape, index, taken)
+        ordered = capacity[order]
+        sums = np.cumsum(ordered)
         remaining = table.counts[shape]
         last = int(np.searchsorted(sums, remaining))
-        for index in order[: last + 1][line[: last + 1] > 0].tolist():
-            count = min(remaining, int(room[index]))
+        for index in order[: last + 1][ordered[: last + 1] > 0].tolist():
+            count = min(remaining, int(capacity[index]))
             placed.setdefault(index, [0] * len(table.counts))[shape] = count
             remaining -= count
         missing -= remaining
         if missing < 0:
             return None
-    return {int(table.places[index]): taken for index, taken in placed.items()}
+    return {int(table.rows[index]): taken for index, taken in placed.items()}
 
 
-def _room_beside(table: FillTable, shape: int, index: int, taken: Sequence[int]) -> int:
-    """Return how many pods of a shape go on a node beside the pods already placed there."""
+def _remaining_pods(table: PackingTable, shape: int, index: int, taken: Sequence[int]) -> int:
+    """Return how many pods of a shape still fit on a node with the pods already placed there."""
     if any(shape in pair and taken[pair[0] + pair[1] - shape] for pair in table.conflicts):
         return 0
-    most = int(table.max_pods[shape, index])
+    remaining = int(table.max_pods[shape, index])
     for resource, amount in enumerate(table.requests[shape]):
-        if amount and most:
+        if amount and remaining:
             used = sum(
                 count * request[resource]
                 for count, request in zip(taken, table.requests, strict=True)
             )
-            most = min(most, max(0, int(table.room[resource][index]) - used) // amount)
-    return most
+            remaining = min(remaining, max(0, int(table.free[resource][index]) - used) // amount)
+    return remaining
 
 
-# Nodes where nobody is in the way of anybody
+# Nodes without competition
 
 
-def _settle(table: FillTable) -> None:
-    """Fill the easy nodes, and drop shapes that are placed.
+def _fill_easy_nodes(table: PackingTable) -> None:
+    """Fill the easy nodes and remove them from the table.
 
     Placing fewer pods on an easy node never helps elsewhere. With fewer pods left, more nodes become easy.
     """
-    while len(table.places):
-        easy = _easy(table)
+    while len(table.rows):
+        easy = _easy_nodes(table)
         if not easy.any():
             return
         for index, config in zip(
-            table.places[easy].tolist(), table.max_pods[:, easy].T.tolist(), strict=True
+            table.rows[easy].tolist(), table.max_pods[:, easy].T.tolist(), strict=True
         ):
             table.placed[index] = config
         gained = table.max_pods[:, easy].sum(axis=1).tolist()
         table.counts = [max(0, a - b) for a, b in zip(table.counts, gained, strict=True)]
-        table.only(~easy)
+        table.select_nodes(~easy)
         table.max_pods = np.minimum(table.max_pods, np.array(table.counts, dtype=np.int64)[:, None])
-        table.only(np.any(table.max_pods, axis=0, keepdims=True)[0])
+        table.select_nodes(np.any(table.max_pods, axis=0, keepdims=True)[0])
 
 
-def _easy(table: FillTable) -> BoolColumn:
-    """Return the nodes on which the max_pods of all shapes fit together."""
-    easy = np.ones(len(table.places), dtype=np.bool_)
-    for resource, column in enumerate(table.room):
+def _easy_nodes(table: PackingTable) -> BoolColumn:
+    """Return the nodes on which `max_pods` of all shapes fit together."""
+    easy = np.ones(len(table.rows), dtype=np.bool_)
+    for resource, column in enumerate(table.free):
         used: IntColumn = np.zeros(len(column), dtype=column.dtype)
         for shape, request in enumerate(table.requests):
             if request[resource]:
@@ -245,42 +251,42 @@ def _easy(table: FillTable) -> BoolColumn:
     return easy
 
 
-# Nodes where somebody is
+# Nodes with competition
 
 
-def _classes(table: FillTable, budget: Budget) -> Iterator[SearchClass]:
-    """Yield the nodes on which the same combinations fit, with the largest of these.
+def _search_classes(table: PackingTable, budget: Budget) -> Iterator[SearchClass]:
+    """Yield classes of nodes on which the same combinations fit, with the largest combinations.
 
-    For every combination of all shapes but one, the most that fits of that one is worked out for
-    all nodes at once.
+    For every combination of all shapes but one, the largest number of the last shape is computed for all nodes at once.
     """
-    tops = table.max_pods.max(axis=1).tolist()
-    last = max(range(len(tops)), key=lambda index: (tops[index], -index))
-    other_shapes = [index for index in range(len(tops)) if index != last]
-    ways = prod(tops[index] + 1 for index in other_shapes)
-    budget.spend(ways * (_WAY + len(table.places) // _CHEAP))
-    combinations = list(product(*(range(tops[index] + 1) for index in other_shapes)))
-    most = np.stack(
-        [_most(table, last, other_shapes, combination) for combination in combinations], axis=1
+    limits = table.max_pods.max(axis=1).tolist()
+    last = max(range(len(limits)), key=lambda index: (limits[index], -index))
+    other_shapes = [index for index in range(len(limits)) if index != last]
+    number = prod(limits[index] + 1 for index in other_shapes)
+    budget.spend(number * (_COMBINATION_COST + len(table.rows) // _NODES_PER_STEP))
+    combinations = list(product(*(range(limits[index] + 1) for index in other_shapes)))
+    max_last = np.stack(
+        [_max_beside(table, last, other_shapes, combination) for combination in combinations],
+        axis=1,
     )
-    alike: dict[bytes, list[int]] = {}
-    for index, row in enumerate(most):
-        alike.setdefault(row.tobytes(), []).append(index)
+    indexes_by_row: dict[bytes, list[int]] = {}
+    for index, row in enumerate(max_last):
+        indexes_by_row.setdefault(row.tobytes(), []).append(index)
     size = sum(table.counts)
-    for nodes in alike.values():
+    for nodes in indexes_by_row.values():
         configs = [
-            _config(other_shapes, last, combination, count)
-            for combination, count in zip(combinations, most[nodes[0]].tolist(), strict=True)
+            _combination_vector(other_shapes, last, combination, count)
+            for combination, count in zip(combinations, max_last[nodes[0]].tolist(), strict=True)
             if count >= 0
         ]
         max_pods = tuple(table.max_pods[:, nodes[0]].tolist())
         # Nodes of a class beyond the number of members are never needed.
         yield SearchClass(
-            max_pods, largest(configs, budget), tuple(table.places[nodes[:size]].tolist())
+            max_pods, without_dominated(configs, budget), tuple(table.rows[nodes[:size]].tolist())
         )
 
 
-def _config(
+def _combination_vector(
     other_shapes: Sequence[int], last: int, combination: Sequence[int], count: int
 ) -> Vector:
     config = [0] * (len(other_shapes) + 1)
@@ -290,26 +296,26 @@ def _config(
     return tuple(config)
 
 
-def _most(
-    table: FillTable, last: int, other_shapes: Sequence[int], combination: Sequence[int]
+def _max_beside(
+    table: PackingTable, last: int, other_shapes: Sequence[int], combination: Sequence[int]
 ) -> IntColumn:
-    """Return how many pods of the last shape fit beside so many of the others; -1: not even these."""
+    """Return how many pods of the last shape fit beside a combination of the others. -1: not even that fits."""
     counts = dict(zip(other_shapes, combination, strict=True))
     placed = [index for index, count in counts.items() if count]
-    possible = np.ones(len(table.places), dtype=np.bool_)
+    possible = np.ones(len(table.rows), dtype=np.bool_)
     for index in placed:
         possible &= table.max_pods[index] >= counts[index]
     if any(a in placed and b in placed for a, b in table.conflicts):
         possible[:] = False
-    most = table.max_pods[last].copy()
-    for resource, column in enumerate(table.room):
+    result = table.max_pods[last].copy()
+    for resource, column in enumerate(table.free):
         remaining = column - sum(
             counts[index] * table.requests[index][resource] for index in placed
         )
         possible &= remaining >= 0
         if table.requests[last][resource]:
             fit = np.maximum(remaining, 0) // table.requests[last][resource]
-            most = np.minimum(most, fit).astype(np.int64)
+            result = np.minimum(result, fit).astype(np.int64)
     if any(last in pair and pair[0] + pair[1] - last in placed for pair in table.conflicts):
-        most[:] = 0
-    return np.where(possible, most, -1)
+        result[:] = 0
+    return np.where(possible, result, -1)

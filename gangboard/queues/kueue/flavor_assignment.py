@@ -1,4 +1,4 @@
-"""Obstacles of each flavor that Kueue cannot assign to a Workload, as one reason code and half a sentence."""
+"""Messages about flavors that Kueue cannot assign to a Workload: a reason code and a clause."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gangboard.domain.quota import FlavorAmount
 from gangboard.domain.resources import unit_word
 from gangboard.domain.text import count, is_or_are, listed
 
-# Texts about one flavor, or about a resource that no flavor of the queue has
+# Texts about one flavor, or about a resource that no flavor of the queue covers
 _SHORT = re.compile(
     r"insufficient unused quota for ([^\s,]+) in flavor ([^\s,]+), ([^\s,]+) more needed"
 )
@@ -31,7 +31,7 @@ _PREEMPTING = re.compile(r"Pending the preemption of (\d{1,6}) workload")
 
 @dataclass(frozen=True, slots=True)
 class _Obstacle:
-    """An obstacle of one flavor, or a resource that no flavor of the queue has."""
+    """Why one flavor cannot be assigned, or a resource that no flavor of the queue covers."""
 
     code: QueueCode
     resource: str
@@ -42,13 +42,13 @@ class _Obstacle:
 
 
 def flavor_message(text: str, named: QueueCode | None) -> QueueMessage | None:
-    """Return why no flavors can be assigned: the worst pod set, with the flavor that lacks least.
+    """Return why no flavors can be assigned, for the worst pod set. None: the text is not about flavors.
 
-    Flavors are alternatives, and resources are not. For each resource the flavor counts that lacks least. A flavor that
-    does not suit at all counts only if there is no other one. `named` is the code of the condition's reason, which
-    decides if an obstacle has it.
+    Flavors are alternatives, and resources are not. So each resource counts with the flavor that lacks the least. A flavor
+    that does not suit at all only counts if there is no other. `named` is the code of the condition's reason. It wins if
+    an obstacle has this code.
     """
-    pod_sets = [_of_pod_set(pod_set) for pod_set in text.split(_POD_SET)[1:]]
+    pod_sets = [_pod_set_obstacles(pod_set) for pod_set in text.split(_POD_SET)[1:]]
     obstacles = [obstacle for pod_set in pod_sets for obstacle in pod_set]
     if not obstacles:
         return None
@@ -56,7 +56,7 @@ def flavor_message(text: str, named: QueueCode | None) -> QueueMessage | None:
     if named is not None and any(item.code is named for item in obstacles):
         code = named
     by_cause = {
-        item.cause: item for item in _without_parts([o for o in obstacles if o.code is code])
+        item.cause: item for item in _without_included([o for o in obstacles if o.code is code])
     }
     causes = list(by_cause)
     cause = (
@@ -70,10 +70,10 @@ def flavor_message(text: str, named: QueueCode | None) -> QueueMessage | None:
     return QueueMessage(code, cause, next(iter(by_cause.values())).advice, lacks=lacks)
 
 
-def _without_parts(obstacles: list[_Obstacle]) -> list[_Obstacle]:
+def _without_included(obstacles: list[_Obstacle]) -> list[_Obstacle]:
     """Return the obstacles without those that a later pod set includes.
 
-    Kueue assigns quota to one pod set after the other, so a shortage of a flavor includes those of earlier pod sets.
+    Kueue assigns quota to pod sets one by one, so a shortage of a flavor includes those of earlier pod sets.
     """
     largest: dict[tuple[str, str], FlavorAmount] = {}
     for obstacle in obstacles:
@@ -90,8 +90,8 @@ def _without_parts(obstacles: list[_Obstacle]) -> list[_Obstacle]:
     ]
 
 
-def _of_pod_set(text: str) -> list[_Obstacle]:
-    """Return the obstacles of one pod set: for each resource the flavor that lacks least."""
+def _pod_set_obstacles(text: str) -> list[_Obstacle]:
+    """Return the obstacles of one pod set, for each resource the one of the flavor that lacks the least."""
     by_resource: dict[str, list[_Obstacle]] = {}
     of_flavors: list[_Obstacle] = []
     for obstacle in _obstacles(text):
@@ -109,7 +109,10 @@ def _obstacles(text: str) -> Iterator[_Obstacle]:
     for resource, flavor, lacks in _SHORT.findall(text):
         cause = f"{lacks} more {unit_word(resource, lacks)} of flavor {flavor} must become free"
         yield _Obstacle(
-            QueueCode.WAITING_FOR_QUOTA, resource, cause, lacks=_lacks(flavor, resource, lacks)
+            QueueCode.WAITING_FOR_QUOTA,
+            resource,
+            cause,
+            lacks=_missing_amount(flavor, resource, lacks),
         )
     for resource, flavor, earlier, request, limit in _TOO_LARGE.findall(text):
         requested = request if earlier in ("", "0") else f"{earlier} + {request}"
@@ -138,8 +141,8 @@ def _obstacles(text: str) -> Iterator[_Obstacle]:
         yield _Obstacle(
             QueueCode.NO_MATCHING_FLAVOR,
             "",
-            f"taint {_taint(taint)} of flavor {flavor} is not tolerated",
-            f"Let the pods tolerate {_taint(taint)}, or use a queue with another flavor.",
+            f"taint {_format_taint(taint)} of flavor {flavor} is not tolerated",
+            f"Let the pods tolerate {_format_taint(taint)}, or use a queue with another flavor.",
         )
     for flavor in _NO_FLAVOR.findall(text):
         yield _Obstacle(
@@ -150,14 +153,14 @@ def _obstacles(text: str) -> Iterator[_Obstacle]:
         )
 
 
-def _lacks(flavor: str, resource: str, text: str) -> FlavorAmount | None:
+def _missing_amount(flavor: str, resource: str, text: str) -> FlavorAmount | None:
     try:
         return FlavorAmount(flavor, resource, parse_amount(resource, text))
     except DecodeError:
         return None
 
 
-def _taint(printed: str) -> str:
-    """Return `team=x:NoSchedule` for the text `team x NoSchedule <nil>` of Go."""
+def _format_taint(printed: str) -> str:
+    """Return `team=x:NoSchedule` for Go's text `team x NoSchedule <nil>`."""
     key, value, effect, *_ = [*printed.split(" "), "", "", ""]
     return f"{key}={value}:{effect}" if value else f"{key}:{effect}"

@@ -1,4 +1,4 @@
-"""Anti-affinity between pods: which terms are known, and which pods match which of them."""
+"""Matches between pods and the terms of anti-affinity, pod affinity and topology spread."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gangboard.placement.node_snapshot import snapshot_of
 
 NO_TERMS: frozenset[PodTerm] = frozenset()
 _KEY = "terms of anti-affinity"
-Matcher = Callable[[Pod], frozenset[PodTerm]]
+TermMatcher = Callable[[Pod], frozenset[PodTerm]]
 """Pod → the terms that it matches."""
-_Spot = tuple[str | None, str, str | None]
-"""Namespace, None for all; label, empty for any; its value."""
+_IndexKey = tuple[str | None, str, str | None]
+"""Namespace (None: all), label (empty: any), and value of the label."""
 
 
 class TermIndex:
-    """Terms, found by the labels of a pod without trying each."""
+    """Index of terms by label, to find the terms of a pod without trying each."""
 
     def __init__(self, terms: Iterable[PodTerm] = ()) -> None:
         self._spots: dict[str | None, dict[str, dict[str | None, set[PodTerm]]]] = {}
@@ -29,18 +29,18 @@ class TermIndex:
             self.add(term)
 
     def __bool__(self) -> bool:
-        """Whether there is any term."""
+        """Return whether the index has any term."""
         return bool(self._spots)
 
     def add(self, term: PodTerm) -> None:
-        """Take in a term."""
-        for namespace, key, value in _spots(term):
+        """Add a term."""
+        for namespace, key, value in _index_keys(term):
             keys = self._spots.setdefault(namespace, {})
             keys.setdefault(key, {}).setdefault(value, set()).add(term)
 
     def discard(self, term: PodTerm) -> None:
-        """Forget a term."""
-        for namespace, key, value in _spots(term):
+        """Remove a term."""
+        for namespace, key, value in _index_keys(term):
             keys = self._spots[namespace]
             keys[key][value].discard(term)
             if not keys[key][value]:
@@ -63,8 +63,8 @@ class TermIndex:
         )
 
 
-def _spots(term: PodTerm) -> Iterator[_Spot]:
-    """Yield where a term is found: one of its labels with each value that it may have."""
+def _index_keys(term: PodTerm) -> Iterator[_IndexKey]:
+    """Yield the index keys of a term: one of its labels with each of its values."""
     named = [entry for entry in term.selector if entry.operator == "In"]
     best = min(named, key=lambda entry: len(entry.values), default=None)
     for namespace in (None,) if term.namespaces is None else term.namespaces:
@@ -75,8 +75,8 @@ def _spots(term: PodTerm) -> Iterator[_Spot]:
             yield namespace, best.key, value
 
 
-class _Tag(NamedTuple):
-    """Namespace and labels of a pod. The names of labels are the same object in many."""
+class _PodLabels(NamedTuple):
+    """Namespace and labels of a pod. Pods share the tuple of label names."""
 
     namespace: str
     keys: tuple[str, ...]
@@ -86,26 +86,26 @@ class _Tag(NamedTuple):
         return dict(zip(self.keys, self.values, strict=True))
 
 
-class Neighbours:
-    """The pods on nodes by their labels, and the terms of all pods: who matches what."""
+class TermMatches:
+    """The terms of all pods, and the pods on nodes that match each term."""
 
     def __init__(self) -> None:
-        self._tags: dict[str, _Tag] = {}
+        self._tags: dict[str, _PodLabels] = {}
         self._keys: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._index = TermIndex()
         self._carriers: dict[PodTerm, int] = {}
         self._of_pod: dict[str, frozenset[PodTerm]] = {}
-        """uid → terms that it matches; none that matches none."""
+        """uid → matching terms, without pods that match no term."""
         self._of_term: dict[PodTerm, set[str]] = {}
         self._by_label: dict[str, dict[str, set[str]]] = {}
-        """Label → value → pods, only for labels that terms are found by."""
+        """Label → value → uids, only for labels in index keys."""
 
     def matched(self, uid: str) -> frozenset[PodTerm]:
         """Return the exact terms that a pod on a node matches."""
         return self._of_pod.get(uid, NO_TERMS)
 
     def knows(self, pod: Pod) -> bool:
-        """Whether a pod on a node is known with the labels that it has."""
+        """Return whether a pod on a node is known with its current labels."""
         tag = self._tags.get(pod.meta.ref.uid)
         return tag is not None and tag.labels() == pod.labels
 
@@ -115,7 +115,7 @@ class Neighbours:
         keys = tuple(map(sys.intern, labels))
         keys = self._keys.setdefault(keys, keys)
         namespace = sys.intern(pod.meta.ref.namespace)
-        self._tags[uid] = _Tag(namespace, keys, tuple(map(sys.intern, labels.values())))
+        self._tags[uid] = _PodLabels(namespace, keys, tuple(map(sys.intern, labels.values())))
         for key, values in self._by_label.items():
             if key in labels:
                 values.setdefault(labels[key], set()).add(uid)
@@ -141,7 +141,7 @@ class Neighbours:
         return terms
 
     def learn(self, term: PodTerm) -> Iterable[str]:
-        """Note that one pod more has a term; return who matches it, where it was not known."""
+        """Count a pod that has a term. Return the pods that match it, if the term is new."""
         self._carriers[term] = self._carriers.get(term, 0) + 1
         if self._carriers[term] > 1 or not term.is_exact:
             return ()
@@ -152,7 +152,7 @@ class Neighbours:
         return uids
 
     def unlearn(self, term: PodTerm) -> Iterable[str]:
-        """Note that one pod less has a term; return who matched it, where it was the last."""
+        """Remove a pod that has a term. Return the pods that matched it, if it was the last."""
         self._carriers[term] -= 1
         if self._carriers[term]:
             return ()
@@ -168,8 +168,8 @@ class Neighbours:
         return uids
 
     def _likely(self, term: PodTerm) -> Iterable[str]:
-        """Return the pods that have the label by which a term is found; all where there is none."""
-        spots = {(key, value) for _, key, value in _spots(term)}
+        """Return the pods with the label of a term's index keys. Without a label it is all pods."""
+        spots = {(key, value) for _, key, value in _index_keys(term)}
         if any(value is None for _, value in spots):
             return list(self._tags)
         return [uid for key, value in spots for uid in self._having(key).get(value or "", ())]
@@ -187,12 +187,15 @@ class Neighbours:
         return matches_pod(term, tag.namespace, tag.labels())
 
 
-def matcher(room: ClusterCapacity, pods: Iterable[Pod]) -> Matcher:
-    """Return what says which terms a pod matches: of those with a node in a room, and of these."""
-    if _KEY not in room.cache:
-        loads = snapshot_of(room).sparse().terms_now.values()
-        room.cache[_KEY] = TermIndex({term for load in loads for term in load.anti_affinity})
-    known_terms = room.cache[_KEY]
+def term_matcher(capacity: ClusterCapacity, pods: Iterable[Pod]) -> TermMatcher:
+    """Return a function that returns the terms that match a pod.
+
+    The terms are those of pods on nodes, and those of `pods`.
+    """
+    if _KEY not in capacity.cache:
+        loads = snapshot_of(capacity).sparse().terms_now.values()
+        capacity.cache[_KEY] = TermIndex({term for load in loads for term in load.anti_affinity})
+    known_terms = capacity.cache[_KEY]
     assert isinstance(known_terms, TermIndex)  # noqa: S101 - the key is ours
     own_terms = TermIndex({term for pod in pods for term in pod.needs.anti_affinity})
     if not (known_terms or own_terms):

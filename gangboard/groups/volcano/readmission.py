@@ -1,9 +1,9 @@
-"""A PodGroup that waits for its queue again while some of its pods hold nodes.
+"""Findings about a PodGroup that waits for its queue again while some of its pods hold nodes.
 
-Volcano adds the resources of the remaining pods to `minResources` and compares the sum with the queue (`JobEnqueueable`
+Volcano adds the requests of the remaining pods to `minResources` and compares the sum with the queue (`JobEnqueueable`
 in proportion.go and capacity.go of v1.14.1). In a queue that is just large enough, the remaining pods keep the PodGroup
-out for ever (observed). Volcano creates the missing pods of a Job only after the PodGroup is admitted (`syncJob` in
-job_controller_actions.go), and places no pod before (allocate.go).
+out for ever (observed). Until the PodGroup is admitted, Volcano does not create the missing pods of a Job (`syncJob` in
+job_controller_actions.go). It places no pod before that either (allocate.go).
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from gangboard.facts.findings import unit_finding
 from gangboard.facts.lost_members import how_many_run
 from gangboard.facts.scheduler_rules import queue_of
 from gangboard.facts.unit import Unit
-from gangboard.groups.volcano.queue_words import (
-    NO_QUOTA,
+from gangboard.groups.volcano.queue_state import (
+    QUOTA_INSUFFICIENT,
+    group_label,
     is_back_in_queue,
-    label_of_its_group,
-    newest_word,
+    newest_quota_event,
     queue_evidence,
     queue_name,
 )
-from gangboard.placement.amounts import amount_of
+from gangboard.placement.amounts import format_amount
 from gangboard.plugins.rule import UnitRule
 
 
-def _find_let_in_again(unit: Unit) -> Finding | None:
-    """Return a finding if some of its pods run, with the reason of the queue."""
+def _find_waits_for_readmission(unit: Unit) -> Finding | None:
+    """Return a finding while some pods run and the group waits for its queue, with the cause."""
     if not unit.ready or not is_back_in_queue(unit):
         return None
-    event, lacking = newest_word(unit, NO_QUOTA) or (None, "")
+    event, lacking = newest_quota_event(unit, QUOTA_INSUFFICIENT) or (None, "")
     cause = f": not enough {lacking} is left in it" if lacking else ""
     return unit_finding(
-        LET_IN_AGAIN,
+        WAITS_FOR_READMISSION,
         unit,
-        f"{how_many_run(unit)}; {_rest(unit)} Queue {queue_name(unit)} lets {label_of_its_group(unit)} "
+        f"{how_many_run(unit)}; {_other_pods_text(unit)} Queue {queue_name(unit)} lets {group_label(unit)} "
         f"in{cause}.",
         evidence=(
             *((Evidence("Volcano says", event.note, event.regarding),) if event else ()),
@@ -52,8 +52,8 @@ def _find_let_in_again(unit: Unit) -> Finding | None:
     )
 
 
-def _rest(unit: Unit) -> str:
-    """Return `the other pod is not made before`, or that it waits."""
+def _other_pods_text(unit: Unit) -> str:
+    """Return `the other pod is not made before`, or `the other pod waits until`."""
     unmade, waiting = unit.missing, len(unit.unplaced)
     number = unmade + waiting
     other_pods = "the other pod" if number == 1 else f"the other {number} pods"
@@ -64,42 +64,44 @@ def _rest(unit: Unit) -> str:
     return f"{other_pods} wait, or are not made, until"
 
 
-class _Sum(NamedTuple):
-    """Amounts of one resource: requested by the PodGroup, held by its pods, and allowed in the queue."""
+class _ResourceSum(NamedTuple):
+    """Amounts of one resource: requested by the PodGroup, held by its pods, and the limit of the queue."""
 
     resource: str
-    asked: Decimal
+    requested: Decimal
     held: Decimal
-    most: Decimal
+    limit: Decimal
 
     def text(self, amount: Decimal) -> str:
         """Return `2 CPUs`."""
-        return amount_of(self.resource, units(self.resource, amount))
+        return format_amount(self.resource, units(self.resource, amount))
 
 
 def _find_own_pods_count_twice(unit: Unit) -> Finding | None:
-    """Return a finding if the queue refuses it only because of its own pods."""
+    """Return a finding if the queue refuses the group only because its own pods count twice."""
     queue, group = queue_of(unit), unit.group
     if queue is None or group is None or not is_back_in_queue(unit):
         return None
-    refusal = newest_word(unit, NO_QUOTA)
+    refusal = newest_quota_event(unit, QUOTA_INSUFFICIENT)
     holding = [pod for pod in unit.placed if not pod.is_terminating]
-    excess = next(_too_much(unit, holding, queue), None)
+    excess = next(_find_excess(unit, holding, queue), None)
     if refusal is None or excess is None:
         return None
     event, _ = refusal
     requested, held, limit = (
-        excess.text(size) for size in (excess.asked, excess.held, excess.most)
+        excess.text(size) for size in (excess.requested, excess.held, excess.limit)
     )
-    pods = f"pod {holding[0].meta.ref.name}" if len(holding) == 1 else f"pods {_listed(holding)}"
+    pods = (
+        f"pod {holding[0].meta.ref.name}" if len(holding) == 1 else f"pods {_names_text(holding)}"
+    )
     return unit_finding(
         OWN_PODS_COUNT_TWICE,
         unit,
-        f"Queue {group.queue} may have at most {limit}, and {label_of_its_group(unit)} asks it for {requested} "
+        f"Queue {group.queue} may have at most {limit}, and {group_label(unit)} asks it for {requested} "
         f"besides the {held} of {pods}.",
         advice=(
-            f"Raise capability of Queue {group.queue} to {excess.text(excess.asked + excess.held)} at least.",
-            f"{_deletion(holding, pods)}: then all of {label_of_its_group(unit)} is let in at once.",
+            f"Raise capability of Queue {group.queue} to {excess.text(excess.requested + excess.held)} at least.",
+            f"{_deletion_text(holding, pods)}: then all of {group_label(unit)} is let in at once.",
         ),
         evidence=(
             Evidence("Volcano says", event.note, event.regarding),
@@ -112,8 +114,8 @@ def _find_own_pods_count_twice(unit: Unit) -> Finding | None:
     )
 
 
-def _deletion(holding: list[Pod], pods: str) -> str:
-    """Return `Delete pod ring-0`, with the work that is lost and whether somebody must create it again."""
+def _deletion_text(holding: list[Pod], pods: str) -> str:
+    """Return `Delete pod ring-0`, with the lost work, and with the re-creation of pods without a controller."""
     is_made_by_hand = any(pod.meta.controller is None for pod in holding)
     step = (
         f"Delete {pods} and make {'it' if len(holding) == 1 else 'them'} anew"
@@ -124,27 +126,27 @@ def _deletion(holding: list[Pod], pods: str) -> str:
     return f"{step} (the work since the last checkpoint is lost)" if runs else step
 
 
-def _too_much(unit: Unit, holding: list[Pod], queue: Queue) -> Iterator[_Sum]:
-    """Yield the resources for which its request fits into the queue, and the sum with its pods does not."""
+def _find_excess(unit: Unit, holding: list[Pod], queue: Queue) -> Iterator[_ResourceSum]:
+    """Yield the resources whose request fits into the queue, but not together with the pods' requests."""
     limits = {quota.resource: quota.nominal for quota in queue.quotas if quota.nominal is not None}
     requests = unit.group.requests if unit.group is not None else {}
     for resource, amount in sorted(requests.items()):
         limit = limits.get(resource)
         held = sum((pod.requests.get(resource, Decimal(0)) for pod in holding), Decimal(0))
         if limit is not None and amount <= limit < amount + held:
-            yield _Sum(resource, amount, held, limit)
+            yield _ResourceSum(resource, amount, held, limit)
 
 
-def _listed(pods: list[Pod]) -> str:
+def _names_text(pods: list[Pod]) -> str:
     return names(pod.meta.ref.name for pod in pods)
 
 
-LET_IN_AGAIN = UnitRule(
+WAITS_FOR_READMISSION = UnitRule(
     "lost-members",
     Stage.RUN,
     "Lost members",
     15,
-    _find_let_in_again,
+    _find_waits_for_readmission,
     overrides=True,
     health=Health.DEGRADED,
 )

@@ -1,4 +1,4 @@
-"""Advice to wait for room: how much must become free, on how few nodes."""
+"""Advice to wait for free capacity: how much must become free, on as few nodes as possible."""
 
 from __future__ import annotations
 
@@ -12,58 +12,60 @@ from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import PODS, NodeInfo
 from gangboard.domain.objects import node_ref
 from gangboard.domain.placement_result import FitAnswer, When
-from gangboard.placement.advice.what_if import Freed, WhatIf
-from gangboard.placement.advice.wording import room_of, shown, then_fits
-from gangboard.placement.amounts import free, wanted
+from gangboard.placement.advice.what_if import FreedAmounts, WhatIf
+from gangboard.placement.advice.wording import first_examples, freed_text, then_fits
+from gangboard.placement.amounts import free_amount, requested_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import has_host_anti_affinity, one_per_domain_keys, ports_clash
 from gangboard.placement.node_columns import BoolColumn, IntColumn, total
 
 MOST_CORDONS = 50
-EMPTIED = (1, 2, 3, 6)
-"""Numbers of nodes that are emptied to see whether that is enough."""
-MOST_HALVINGS = 20
+DRAINED_COUNTS = (1, 2, 3, 6)
+"""Numbers of drained nodes to try."""
+MAX_HALVINGS = 20
 
 
-def wait_for_room(what_if: WhatIf) -> Iterator[Advice]:
-    """Say how much must become free on how few nodes, where that could happen at all."""
+def wait_for_capacity(what_if: WhatIf) -> Iterator[Advice]:
+    """Advise to wait for an amount of free capacity on few nodes, if the members fit on drained nodes."""
     if what_if.assessment.empty.answer is not FitAnswer.YES:
         return
-    freed = least(what_if)
-    if not freed or _may_unbalance(what_if, freed):
+    freed = find_least_to_free(what_if)
+    if not freed or _may_change_spread(what_if, freed):
         return
-    if not what_if.frees(changed=_with_room(what_if, freed)):
+    if not what_if.frees(changed=_nodes_with_freed(what_if, freed)):
         return
     names = sorted(freed)
     yield Advice(
         AdviceKind.WAIT_FOR_ROOM,
-        f"Wait for {room_of(freed)} to become free: {then_fits(what_if)}.",
+        f"Wait for {freed_text(freed)} to become free: {then_fits(what_if)}.",
         nodes=tuple(node_ref(name) for name in names),
-        named=tuple(node_ref(name) for name in shown(names)),
+        named=tuple(node_ref(name) for name in first_examples(names)),
         free=freed,
     )
 
 
-def wait_for_any_room(what_if: WhatIf) -> Advice:
-    """Say that waiting helps, where it is not known how little room is enough."""
-    what = "room" if what_if.deciding == PODS else what_if.deciding
+def wait_for_more_capacity(what_if: WhatIf) -> Advice:
+    """Return the advice to wait, for cases in which the smallest sufficient amount is unknown."""
+    noun = "room" if what_if.deciding == PODS else what_if.deciding
     return Advice(
-        AdviceKind.WAIT_FOR_ROOM, f"Wait for more {what} to become free: {then_fits(what_if)}."
+        AdviceKind.WAIT_FOR_ROOM, f"Wait for more {noun} to become free: {then_fits(what_if)}."
     )
 
 
-def least(what_if: WhatIf) -> Freed:
-    """Return the least that must become free, computed once for each what-if. Empty: unknown."""
+def find_least_to_free(what_if: WhatIf) -> FreedAmounts:
+    """Return the smallest amounts that must become free, cached in the what-if. Empty: unknown."""
     if what_if.freed is None:
         adds_up = what_if.is_one_shape and not (
             what_if.shape.spread or one_per_domain_keys(what_if.shape)
         )
-        what_if.freed = cheapest(what_if) if adds_up else _least_for_several(what_if)
+        what_if.freed = (
+            find_cheapest_places(what_if) if adds_up else _least_for_several_shapes(what_if)
+        )
     return what_if.freed
 
 
-def _may_unbalance(what_if: WhatIf, freed: Freed) -> bool:
-    """Whether pods that count for topology spread could be those that leave."""
+def _may_change_spread(what_if: WhatIf, freed: FreedAmounts) -> bool:
+    """Return whether the pods that leave could count for topology spread."""
     spread = what_if.shape.spread
     if spread is None:
         return False
@@ -76,26 +78,30 @@ def _may_unbalance(what_if: WhatIf, freed: Freed) -> bool:
 
 def _shortage(node: NodeInfo, amounts: Mapping[str, int]) -> dict[str, int]:
     """Return the missing amounts on the node by resource."""
-    lacking = {name: amount - free(node, name, When.CURRENT) for name, amount in amounts.items()}
+    lacking = {
+        name: amount - free_amount(node, name, When.CURRENT) for name, amount in amounts.items()
+    }
     return {name: amount for name, amount in lacking.items() if amount > 0}
 
 
-def _least_for_several(what_if: WhatIf) -> Freed:
-    """Empty one node after the other until all members fit, then give back room that was not needed."""
+def _least_for_several_shapes(what_if: WhatIf) -> FreedAmounts:
+    """Return what must become free for several shapes: drain nodes until all fit, then reduce the amounts."""
     emptied: dict[str, NodeInfo] = {}
-    for node in _worth_emptying(what_if):
+    for node in _nodes_worth_draining(what_if):
         emptied[node.name] = replace(node, now=node.pinned)
-        if len(emptied) in EMPTIED and what_if.fits(changed=emptied):
+        if len(emptied) in DRAINED_COUNTS and what_if.fits(changed=emptied):
             break
     else:
         return {}
-    return _halved(what_if, _asked_by(what_if, what_if.needed_changes(emptied)))
+    return _halve(what_if, _needed_by_placement(what_if, what_if.needed_changes(emptied)))
 
 
-def _asked_by(what_if: WhatIf, emptied: Mapping[str, NodeInfo]) -> Freed:
-    """Return the room that a placement on the emptied nodes needs beyond what is free now."""
-    requested = {pod_set.shape.name: wanted(pod_set.shape) for pod_set in what_if.pod_sets}
-    freed: Freed = {}
+def _needed_by_placement(what_if: WhatIf, emptied: Mapping[str, NodeInfo]) -> FreedAmounts:
+    """Return the amounts that a placement on the drained nodes needs in addition to the free amounts."""
+    requested = {
+        pod_set.shape.name: requested_amounts(pod_set.shape) for pod_set in what_if.pod_sets
+    }
+    freed: FreedAmounts = {}
     for name, counts in what_if.fit(changed=emptied).placement.items():
         if name not in emptied:
             continue
@@ -109,14 +115,14 @@ def _asked_by(what_if: WhatIf, emptied: Mapping[str, NodeInfo]) -> Freed:
     return freed
 
 
-def _halved(what_if: WhatIf, freed: Freed) -> Freed:
-    """Take half of it for as long as half is enough: another placement may want less."""
-    for _ in range(MOST_HALVINGS):
+def _halve(what_if: WhatIf, freed: FreedAmounts) -> FreedAmounts:
+    """Halve the amounts as long as the members fit, because another placement may need less."""
+    for _ in range(MAX_HALVINGS):
         half = {
             name: {resource: amount // 2 for resource, amount in amounts.items()}
             for name, amounts in freed.items()
         }
-        if not what_if.fits(changed=_with_room(what_if, half)):
+        if not what_if.fits(changed=_nodes_with_freed(what_if, half)):
             return freed
         freed = {
             name: {resource: amount for resource, amount in amounts.items() if amount}
@@ -126,8 +132,8 @@ def _halved(what_if: WhatIf, freed: Freed) -> Freed:
     return freed
 
 
-def _worth_emptying(what_if: WhatIf) -> list[NodeInfo]:
-    """Return eligible nodes by how many members they gain when emptied, then by what leaves."""
+def _nodes_worth_draining(what_if: WhatIf) -> list[NodeInfo]:
+    """Return the eligible nodes that gain the most members when drained, then those with the least to drain."""
     gain: IntColumn = np.zeros(len(what_if.snapshot), dtype=np.int64)
     for pod_set in what_if.pod_sets:
         feasible = feasible_nodes_of(what_if.snapshot, pod_set.shape)
@@ -137,12 +143,12 @@ def _worth_emptying(what_if: WhatIf) -> list[NodeInfo]:
     candidates = np.flatnonzero(gain > 0)
     column = what_if.snapshot.resource(what_if.deciding)
     leaves = (column.empty - column.now)[candidates]
-    order = np.lexsort((leaves, -gain[candidates]))[: EMPTIED[-1]]
+    order = np.lexsort((leaves, -gain[candidates]))[: DRAINED_COUNTS[-1]]
     return [what_if.snapshot.nodes[row] for row in candidates[order].tolist()]
 
 
-def _with_room(what_if: WhatIf, freed: Freed) -> dict[str, NodeInfo]:
-    """Return the nodes with that much more free on them."""
+def _nodes_with_freed(what_if: WhatIf, freed: FreedAmounts) -> dict[str, NodeInfo]:
+    """Return the nodes with these amounts freed."""
     changed = {}
     for name, amounts in freed.items():
         node = what_if.node(name)
@@ -155,25 +161,25 @@ def _with_room(what_if: WhatIf, freed: Freed) -> dict[str, NodeInfo]:
     return changed
 
 
-MOST_PLACES = 2_000
-"""Members without a place, above which room is not freed node by node."""
-MOST_DOMAINS = 8
-"""Topology domains that are compared, those first that lack the fewest places."""
+MAX_PLACES = 2_000
+"""Most members without a node for which places are chosen one by one."""
+MAX_DOMAINS = 8
+"""Most topology domains to compare. Domains that lack the fewest places come first."""
 _Cost = tuple[int, int]
 
 
-# Members of one shape: place after place, the cheapest first
+# Members of one shape: choose the cheapest places one by one
 
 
-def cheapest(what_if: WhatIf) -> Freed:
-    """Take the cheapest places of the best domain, until all needed members have one.
+def find_cheapest_places(what_if: WhatIf) -> FreedAmounts:
+    """Return what must become free in the best domain so that all needed members have a place.
 
-    Empty: room alone is not enough.
+    Empty: free capacity alone is not enough.
     """
-    best: tuple[_Cost, Freed] | None = None
+    best: tuple[_Cost, FreedAmounts] | None = None
     for mask in _domains(what_if):
         missing = what_if.request.needed - total(what_if.feasible.max_pods(When.CURRENT)[mask])
-        freed = _on(what_if, mask, missing) if missing <= MOST_PLACES else {}
+        freed = _cheapest_on(what_if, mask, missing) if missing <= MAX_PLACES else {}
         if not freed:
             continue
         price = sum(amounts.get(what_if.deciding, 0) for amounts in freed.values()), len(freed)
@@ -183,14 +189,14 @@ def cheapest(what_if: WhatIf) -> Freed:
 
 
 def _domains(what_if: WhatIf) -> Iterator[BoolColumn]:
-    """Yield the nodes of each domain whose empty nodes take all; all nodes without a topology."""
+    """Yield the nodes of each domain that takes all members when drained, or all nodes without topology keys."""
     eligible = what_if.feasible.eligible(what_if.request.topology_keys)
     if not what_if.request.topology_keys:
         yield eligible
         return
     codes, missing = what_if.missing_by_domain()
     empty = what_if.feasible.max_pods(When.DRAINED)
-    remaining = MOST_DOMAINS
+    remaining = MAX_DOMAINS
     for code in np.argsort(missing, kind="stable").tolist():
         mask = eligible & (codes == code)
         if total(empty[mask]) >= what_if.request.needed:
@@ -200,13 +206,13 @@ def _domains(what_if: WhatIf) -> Iterator[BoolColumn]:
             return
 
 
-def _on(what_if: WhatIf, mask: BoolColumn, missing: int) -> Freed:
-    rows = _Rows(what_if, _promising(what_if, mask, missing))
-    heap = [(*cost, row) for row in range(len(rows.at)) if (cost := rows.next_cost(row))]
+def _cheapest_on(what_if: WhatIf, mask: BoolColumn, missing: int) -> FreedAmounts:
+    rows = _NodePlaces(what_if, _cheapest_candidates(what_if, mask, missing))
+    heap = [(*cost, row) for row in range(len(rows.rows)) if (cost := rows.next_cost(row))]
     heapq.heapify(heap)
     while missing > 0 and heap:
         row = heap[0][-1]
-        rows.places[row] += 1
+        rows.places_taken[row] += 1
         missing -= 1
         cost = rows.next_cost(row)
         if cost is None:
@@ -216,10 +222,10 @@ def _on(what_if: WhatIf, mask: BoolColumn, missing: int) -> Freed:
     return rows.freed() if missing <= 0 else {}
 
 
-def _promising(what_if: WhatIf, mask: BoolColumn, missing: int) -> IntColumn:
-    """Return the nodes on which one place more costs least: no others can be among the cheapest.
+def _cheapest_candidates(what_if: WhatIf, mask: BoolColumn, missing: int) -> IntColumn:
+    """Return the rows on which the next place costs least. No other node can be among the cheapest.
 
-    Room alone makes no place where a port or a pod that must be apart is in the way.
+    Nodes with conflicting host ports or anti-affinity are left out, because free capacity does not help there.
     """
     feasible, deciding = what_if.feasible, what_if.deciding
     now = feasible.max_pods(When.CURRENT)
@@ -229,58 +235,61 @@ def _promising(what_if: WhatIf, mask: BoolColumn, missing: int) -> IntColumn:
     shape = what_if.shape
     if shape.host_ports or shape.anti_affinity or shape.matched_terms:
         candidates = candidates[
-            np.array([not _is_barred(what_if, row) for row in candidates.tolist()], dtype=np.bool_)
+            np.array(
+                [not _is_barred_by_pods(what_if, row) for row in candidates.tolist()],
+                dtype=np.bool_,
+            )
         ]
-    amount = what_if.asked.get(deciding, 0)
+    amount = what_if.requests.get(deciding, 0)
     free_now = what_if.snapshot.resource(deciding).now[candidates]
     price = np.maximum((now[candidates] + 1) * amount - free_now, 0)
     rows: IntColumn = np.sort(candidates[np.argsort(price, kind="stable")[:missing]])
     return rows
 
 
-def _is_barred(what_if: WhatIf, row: int) -> bool:
+def _is_barred_by_pods(what_if: WhatIf, row: int) -> bool:
     load = what_if.snapshot.nodes[row].now
     shape = what_if.shape
     return has_host_anti_affinity(shape, load) or ports_clash(shape.host_ports, load.host_ports)
 
 
-class _Rows:
-    """Some nodes, and how many places more are taken on each."""
+class _NodePlaces:
+    """Nodes with the number of places chosen on each."""
 
     def __init__(self, what_if: WhatIf, nodes: IntColumn) -> None:
         self._what_if = what_if
-        self.at: Sequence[int] = nodes.tolist()
+        self.rows: Sequence[int] = nodes.tolist()
         self._now: Sequence[int] = what_if.feasible.max_pods(When.CURRENT)[nodes].tolist()
         self._most: Sequence[int] = what_if.feasible.max_pods(When.DRAINED)[nodes].tolist()
-        self._asked = [
-            (name, amount, what_if.snapshot.resource(name).now[nodes].tolist())
-            for name, amount in what_if.asked.items()
+        self._requests = [
+            (name, requested, what_if.snapshot.resource(name).now[nodes].tolist())
+            for name, requested in what_if.requests.items()
         ]
-        self.places = [0] * len(self.at)
+        self.places_taken = [0] * len(self.rows)
 
     def next_cost(self, row: int) -> _Cost | None:
-        """Return the cost of one more place: of the deciding resource, and of all resources together."""
-        place = self._now[row] + self.places[row] + 1
+        """Return the cost of the next place, in the deciding resource and in all resources. None: the node is full."""
+        place = self._now[row] + self.places_taken[row] + 1
         if place > self._most[row]:
             return None
         step = lacking = 0
-        for name, amount, room in self._asked:
-            short = max(0, amount * place - room[row])
-            lacking += short
+        for name, amount, free in self._requests:
+            shortage = max(0, amount * place - free[row])
+            lacking += shortage
             if name == self._what_if.deciding:
-                step = short - max(0, amount * (place - 1) - room[row])
+                step = shortage - max(0, amount * (place - 1) - free[row])
         return step, lacking
 
-    def freed(self) -> Freed:
-        """Return the room that must become free for the chosen places."""
-        freed: Freed = {}
-        for row, places in enumerate(self.places):
+    def freed(self) -> FreedAmounts:
+        """Return the amounts that must become free for the chosen places."""
+        freed: FreedAmounts = {}
+        for row, places in enumerate(self.places_taken):
             place = self._now[row] + places
             lacking = {
-                name: amount * place - room[row]
-                for name, amount, room in self._asked
-                if places and amount * place > room[row]
+                name: amount * place - free[row]
+                for name, amount, free in self._requests
+                if places and amount * place > free[row]
             }
             if lacking:
-                freed[self._what_if.snapshot.names[self.at[row]]] = lacking
+                freed[self._what_if.snapshot.names[self.rows[row]]] = lacking
         return freed

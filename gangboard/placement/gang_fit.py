@@ -1,4 +1,4 @@
-"""Whether a gang fits as a whole, each shape on its own nodes, in one topology domain if it must be."""
+"""Check whether a gang fits as a whole, each shape on its own nodes, in one topology domain if required."""
 
 from __future__ import annotations
 
@@ -12,18 +12,22 @@ from gangboard.placement.anti_affinity import (
     is_anti_affinity_unsupported,
     one_per_domain_of,
 )
-from gangboard.placement.domains import first_unreadable, fit_in_some_domain, hosts_share_names
-from gangboard.placement.joint_topology_spread import most_by_all, several_of
+from gangboard.placement.joint_topology_spread import max_pods_by_all, multiply_constrained_pods
 from gangboard.placement.matching import undecidable
 from gangboard.placement.node_snapshot import NodeSnapshot, as_snapshot
-from gangboard.placement.packing import BUDGET, Budget
+from gangboard.placement.packing_search import BUDGET, Budget
+from gangboard.placement.topology_domains import (
+    first_unreadable,
+    fit_in_any_domain,
+    hostname_label_is_shared,
+)
 from gangboard.placement.topology_spread import fit_spread, spread_of
 
 SHARED_HOST_NAMES = f"nodes do not each have their own label {HOSTNAME}"
-"""Why the answer is CANNOT_TELL for pods that must be on different hosts."""
+"""Cause of CANNOT_TELL for pods that must be on different hosts."""
 
 
-def fits(
+def check_fit(
     request: PlacementRequest,
     nodes: Sequence[NodeInfo],
     when: When,
@@ -33,37 +37,37 @@ def fits(
 ) -> Fit:
     """Return whether at least `target` of the members can be placed at once.
 
-    YES comes with a placement. NO is proven for the pods on these nodes, nominated ones included. It stays
-    true for members with unsupported requirements (`Shape.unsupported`), which only exclude more nodes.
-    CANNOT_TELL says why. A `NodeSnapshot` as `nodes` reuses its columns.
+    YES has a placement. NO is proven for the pods on these nodes, including nominated ones. It also holds for members
+    with unsupported requirements (`Shape.unsupported`), which only exclude more nodes. CANNOT_TELL has a cause. Pass a
+    `NodeSnapshot` as `nodes` to reuse its columns.
     """
-    known = decided(request, target)
+    known = decide_by_request(request, target)
     if known is not None:
         return known
     fit = _fit(request, as_snapshot(nodes), when, target, Budget(steps))
-    return only_if_supported(request, fit) if fit.answer is FitAnswer.YES else fit
+    return require_support(request, fit) if fit.answer is FitAnswer.YES else fit
 
 
-def decided(request: PlacementRequest, target: int) -> Fit | None:
+def decide_by_request(request: PlacementRequest, target: int) -> Fit | None:
     """Return the answer if the request alone decides it, else None."""
     if target <= 0:
         return Fit(FitAnswer.YES)
     if target > request.size:
         return Fit(FitAnswer.NO)
-    names = _not_understood(request)
+    names = _undecidable_requirements(request)
     if names:
         return Fit(FitAnswer.CANNOT_TELL, why=f"not understood: {', '.join(names)}")
     return None
 
 
-def _not_understood(request: PlacementRequest) -> list[str]:
-    """Return the requirements that make every answer unsafe."""
+def _undecidable_requirements(request: PlacementRequest) -> list[str]:
+    """Return the requirements that gangboard does not understand, so that no answer is safe."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
     return sorted({name for pod_set in pod_sets for name in undecidable(pod_set.shape)})
 
 
-def only_if_supported(request: PlacementRequest, fit: Fit) -> Fit:
-    """Return CANNOT_TELL instead of YES if members ask for something that is not worked out."""
+def require_support(request: PlacementRequest, fit: Fit) -> Fit:
+    """Return CANNOT_TELL instead of YES if members have unsupported requirements."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
     unsupported = {name for pod_set in pod_sets for name in pod_set.shape.unsupported}
     if spread_of(request) is None and any(pod_set.shape.spreads for pod_set in pod_sets):
@@ -80,7 +84,7 @@ def only_if_supported(request: PlacementRequest, fit: Fit) -> Fit:
 def _fit(
     request: PlacementRequest, snapshot: NodeSnapshot, when: When, target: int, budget: Budget
 ) -> Fit:
-    if hosts_share_names(snapshot, request):
+    if hostname_label_is_shared(snapshot, request):
         return Fit(FitAnswer.CANNOT_TELL, why=SHARED_HOST_NAMES)
     fit = _fit_by_constraint(request, snapshot, when, target, budget)
     why = first_unreadable(snapshot, request) if fit.answer is FitAnswer.NO else ""
@@ -93,10 +97,10 @@ def _fit_by_constraint(
     spreading = spread_of(request)
     if spreading is not None:
         return fit_spread(snapshot, spreading, when, target)
-    several = several_of(request)
-    if several is not None and most_by_all(snapshot, several, when) < target:
+    several = multiply_constrained_pods(request)
+    if several is not None and max_pods_by_all(snapshot, several, when) < target:
         return Fit(FitAnswer.NO)
     exclusive = one_per_domain_of(request)
     if exclusive is not None:
         return fit_one_per_domain(snapshot, exclusive, when, target)
-    return fit_in_some_domain(snapshot, request, when, target, budget)
+    return fit_in_any_domain(snapshot, request, when, target, budget)
