@@ -9,20 +9,20 @@ from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
 from gangboard import env
-from gangboard.failures import told_in_one_sentence
+from gangboard.failures import exit_on_known_errors
 from gangboard.logs import get_logger
 from gangboard.serving.application import Application
 from gangboard.serving.thread_pools import Lane
 from gangboard.serving.web_server import end_stuck_connections
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
-with told_in_one_sentence():
+with exit_on_known_errors():
     _django = get_wsgi_application()
 
 from gangboard.database_limits import limit_web  # needs the settings
 from gangboard.web.headers import HEADERS
 
-for _sentence in env.unknown_names():
+for _sentence in env.unknown_variable_warnings():
     get_logger(__name__).warning(_sentence)
 
 limit_web(settings.DATABASES["default"], most=settings.DATABASE_CONNECTIONS)

@@ -13,8 +13,8 @@ from django.core.management.base import CommandError
 from django.db import Error, connections
 
 from gangboard import env
-from gangboard.env import SettingError, keep_private
-from gangboard.failures import database_sentence, is_too_old, told_in_one_sentence
+from gangboard.env import SettingError, restrict_to_owner
+from gangboard.failures import database_sentence, exit_on_known_errors, is_too_old
 from gangboard.logs import get_logger
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
@@ -52,7 +52,7 @@ def _folder(folder: Path) -> dict[str, object]:
         raise SettingError(
             f"without REDIS_URL tasks are kept in {folder}, which cannot be made: {error.strerror}"
         ) from error
-    keep_private(folder)
+    restrict_to_owner(folder)
     return {
         # One folder for both directions: every process reads what any process wrote.
         "data_folder_in": str(folder / "queue"),
@@ -65,7 +65,7 @@ def _folder(folder: Path) -> dict[str, object]:
 
 
 app = Celery("gangboard")
-with told_in_one_sentence():
+with exit_on_known_errors():
     _broker_settings = _broker()
 app.conf.update(
     **_broker_settings,
@@ -150,17 +150,17 @@ def limit_connections(instance: Any, **_: object) -> None:
 def warn_of_unknown_settings(**_: object) -> None:
     """Log each variable that looks like a setting and is none. `manage.py up` has said so for its workers."""
     if not os.environ.get("CELERY_SKIP_CHECKS"):
-        for sentence in env.unknown_names():
+        for sentence in env.unknown_variable_warnings():
             get_logger(__name__).warning(sentence)
 
 
 @beat_init.connect
-def start_pulse_of_beat(**_: object) -> None:
+def start_beat_heartbeat(**_: object) -> None:
     """Begin to say that beat is alive: nobody else can tell it from a worker that takes no orders.
 
     The last sign stays when it ends: there is one beat, and it should always run.
     """
     # Django's models: not before Celery has set them up.
-    from gangboard.store.heartbeats import Pulse
+    from gangboard.store.heartbeats import HeartbeatThread
 
-    Pulse("beat", "beat", 0).start()
+    HeartbeatThread("beat", "beat", 0).start()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from gangboard.env import SettingError, keep_private
+from gangboard.env import SettingError, restrict_to_owner
 
 SCHEMES = ("sqlite", "postgres", "postgresql")
 """What a database's address begins with."""
@@ -75,4 +75,4 @@ def _keep_file(file: Path) -> None:
             "DATABASE_URL (sqlite:///PATH), or another folder in GANGBOARD_STATE"
         ) from error
     for suffix in ("", "-wal", "-shm"):
-        keep_private(file.with_name(file.name + suffix))
+        restrict_to_owner(file.with_name(file.name + suffix))

@@ -56,7 +56,7 @@ _OF_A_SERVICE = re.compile(r"_SERVICE_(HOST|PORT)|_PORT_\d+_(TCP|UDP|SCTP)|_PORT
 """Variables that Kubernetes gives each pod for a Service whose name begins with `gangboard`."""
 
 
-def unknown_names() -> tuple[str, ...]:
+def unknown_variable_warnings() -> tuple[str, ...]:
     """Return a sentence for each variable that begins with GANGBOARD_ and is not a setting."""
     known = {name.removeprefix(_PREFIX) for name in (*_read, *(f"{name}_FILE" for name in _files))}
     sentences = []
@@ -104,7 +104,7 @@ def read_folder(name: str, default: Path, meaning: str) -> Path:
         raise SettingError(
             f"{name} is {str(path)!r}, which others use; it must be a folder of its own"
         )
-    keep_private(path)
+    restrict_to_owner(path)
     record(name, meaning, str(path), raw)
     return path
 
@@ -314,7 +314,7 @@ def read_words(
     return value
 
 
-def keep_private(path: Path) -> None:
+def restrict_to_owner(path: Path) -> None:
     """Take everybody else's rights to a file or folder of ours away, where it is there."""
     try:
         found = path.stat()

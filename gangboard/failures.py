@@ -23,7 +23,7 @@ _OF_THE_DATABASE = (OperationalError, InterfaceError, DatabaseError)
 
 
 @contextmanager
-def told_in_one_sentence() -> Iterator[None]:
+def exit_on_known_errors() -> Iterator[None]:
     """End the process with a sentence where a setting cannot be used or the database does not answer.
 
     `--traceback` on the command line shows the traceback, as for Django's own errors of commands.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cryptography.fernet import Fernet
 
-from gangboard.env import SettingError, keep_private, record, text_of_file
+from gangboard.env import SettingError, record, restrict_to_owner, text_of_file
 
 SHORTEST_SECRET = 32
 """Characters; `openssl rand -hex 32` prints 64."""
@@ -73,7 +73,7 @@ def _made_once(name: str, path: Path, make: Callable[[], str]) -> str:
     try:
         if not path.exists():
             _write_once(path, make())
-        keep_private(path)
+        restrict_to_owner(path)
         return path.read_text(encoding="utf-8").strip()
     except OSError as error:
         raise SettingError(

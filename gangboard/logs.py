@@ -47,7 +47,7 @@ class LineFormatter(structlog.stdlib.ProcessorFormatter):
         return hide_passwords(one_line(super().format(record)))
 
 
-class Brief(logging.Filter):
+class ShortMessageFilter(logging.Filter):
     """Makes a short line of an event that strangers cause: no traceback, at most 200 characters."""
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -86,7 +86,7 @@ def logging_settings(*, level: str, as_json: bool) -> dict[str, Any]:
             "records": {"class": "logging.StreamHandler", "formatter": "json"},
         },
         "root": {"handlers": ["stderr"], "level": level},
-        "filters": {"brief": {"()": "gangboard.logs.Brief"}},
+        "filters": {"brief": {"()": "gangboard.logs.ShortMessageFilter"}},
         # Anybody can send a wrong Host, as often as they like.
         "loggers": {
             "django.security.DisallowedHost": {"filters": ["brief"]},

@@ -11,8 +11,8 @@ claims about Kubernetes was captured from a real control plane or is checked aga
 """
 
 from simulator.fleet import EXPECTED
-from simulator.scripts import Fleet, Gang, NodePool, Role
-from simulator.shapes import PodTemplate
+from simulator.fleet_spec import Fleet, Gang, NodePool, Role
+from simulator.manifests import PodTemplate
 from simulator.simulator import Simulator
 
 __all__ = [

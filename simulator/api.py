@@ -8,7 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from simulator import discovery, refusals
-from simulator.answers import (
+from simulator.events import stored_form
+from simulator.faults import Fault, Faults
+from simulator.lists import Alter, list_page, render
+from simulator.patches import PatchError, json_patch, merge_patch
+from simulator.requests import Request, resolve
+from simulator.resources import CORE_EVENTS, NAMESPACES, PODS, Resource
+from simulator.responses import (
     Answer,
     alteration,
     dump,
@@ -17,12 +23,6 @@ from simulator.answers import (
     refuse,
     spoil,
 )
-from simulator.events import stored_form
-from simulator.faults import Fault, Faults
-from simulator.lists import Alter, list_page, render
-from simulator.patches import PatchError, json_patch, merge_patch
-from simulator.requests import Request, resolve
-from simulator.resources import CORE_EVENTS, NAMESPACES, PODS, Resource
 from simulator.store import Json, Key, Store, Written, encode, with_type
 from simulator.watches import Watch
 from simulator.writes import Writer

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from simulator import jobstates, shapes
+from simulator import job_status, manifests
+from simulator.fleet_spec import Gang
 from simulator.resources import Resource
-from simulator.scripts import Gang
 
 if TYPE_CHECKING:
     from simulator.builder import Builder
@@ -58,8 +58,8 @@ def make_pods(
         state = role.state(index)
         if state == "absent":
             continue
-        pod = shapes.bare_pod(own["name"], gang.namespace, role.template)
-        pod["metadata"] |= {**own, "ownerReferences": [shapes.owner_reference(maker)]}
+        pod = manifests.bare_pod(own["name"], gang.namespace, role.template)
+        pod["metadata"] |= {**own, "ownerReferences": [manifests.owner_reference(maker)]}
         pod["spec"] |= host
         found.append(builder.make_pod(gang, pod, state, ""))
     builder.groups.settle(gang, gang.namespace, role.template.group, found)
@@ -68,7 +68,7 @@ def make_pods(
 
 def counts(pods: Sequence[Json]) -> Json:
     """Return what the status of both says of these pods, which are all of the newest template."""
-    ready = sum(map(jobstates.is_ready, pods))
+    ready = sum(map(job_status.is_ready, pods))
     return {
         "availableReplicas": ready,
         "readyReplicas": ready,

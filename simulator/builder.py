@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from simulator import children, jobstates, kinds, shapes
-from simulator.clusterbuilder import make_cluster
-from simulator.groupbuilder import GroupBuilder
-from simulator.podstates import PLACED, pod_status, scheduler_error
+from simulator import child_objects, job_status, kinds, manifests
+from simulator.cluster_builder import make_cluster
+from simulator.fleet_spec import Fleet, Gang, Role, span
+from simulator.group_builder import GroupBuilder
+from simulator.pod_status import PLACED, pod_status, scheduler_error
 from simulator.resources import HOLDS, JOBS, JOBSETS, PODS, Resource
-from simulator.scripts import Fleet, Gang, Role, span
 from simulator.world import World, key_of, typed
 from simulator.writes import timestamp
 
@@ -55,7 +55,7 @@ class Builder:
                 raise FleetError(f"{gang.key}: {error}") from error
             if not gang.error:
                 # They wait for room and nothing else: whoever makes room sees them placed.
-                self.world.thaw(PODS, key_of(pods[0]))
+                self.world.release_from_script(PODS, key_of(pods[0]))
 
     # Gangs
 
@@ -110,7 +110,7 @@ class Builder:
         `owner` made it for a person, as field manager `manager`; `job_labels` are those of the Jobs of each role.
         """
         entries = [
-            shapes.replicated_job(
+            manifests.replicated_job(
                 role.name,
                 role.template,
                 replicas=role.jobs,
@@ -120,7 +120,7 @@ class Builder:
             )
             for role in gang.roles
         ]
-        jobset = shapes.jobset(
+        jobset = manifests.jobset(
             gang.name,
             gang.namespace,
             entries,
@@ -129,14 +129,14 @@ class Builder:
             labels=gang.labels,
         )
         if owner is not None:
-            jobset["metadata"]["ownerReferences"] = [shapes.owner_reference(owner)]
+            jobset["metadata"]["ownerReferences"] = [manifests.owner_reference(owner)]
         jobset = self.create(JOBSETS, jobset, self.born(gang), manager=manager)
         if gang.restarts:
             jobset["status"] = {"restarts": gang.restarts}
         self.groups.before_jobset(gang, jobset)
         pods: list[Json] = []
         jobs: list[Json] = []
-        wanted = children.child_jobs(jobset)
+        wanted = child_objects.child_jobs(jobset)
         for role in gang.roles:
             mine = [job for entry, job in wanted if entry["name"] == role.name]
             for index, job in enumerate(mine if role.made else []):
@@ -148,7 +148,7 @@ class Builder:
 
     def _finish_jobset(self, gang: Gang, jobset: Json, jobs: list[Json]) -> Json:
         status: Json = {
-            "replicatedJobsStatus": jobstates.replicated_status(jobset, jobs),
+            "replicatedJobsStatus": job_status.replicated_status(jobset, jobs),
             "restarts": gang.restarts,
         }
         if gang.restarts:
@@ -162,7 +162,7 @@ class Builder:
 
     def _jobset_conditions(self, gang: Gang, jobs: list[Json]) -> list[Json]:
         at = timestamp(self.began(gang))
-        failed = [job for job in jobs if jobstates.has_condition(job, "Failed")]
+        failed = [job for job in jobs if job_status.has_condition(job, "Failed")]
         first = f"(first failed job: {(failed or jobs)[0]['metadata']['name']})" if jobs else ""
         rows = []
         if gang.suspended:
@@ -185,12 +185,12 @@ class Builder:
         # A JobSet ends when its Jobs do, not when they begin.
         ended = timestamp(self._ended(gang))
         last = {"Completed": ended, "Failed": ended}
-        return [jobstates.plain_condition(*row, last.get(row[0], at)) for row in rows]
+        return [job_status.plain_condition(*row, last.get(row[0], at)) for row in rows]
 
     def _make_standalone(self, gang: Gang) -> list[Json]:
         role = gang.roles[0]
         newest = self.world.version is None or self.world.version == "v1beta1"
-        spec = shapes.job_spec(
+        spec = manifests.job_spec(
             role.template,
             role.pods,
             suspend=gang.suspended,
@@ -198,10 +198,10 @@ class Builder:
             quorum=gang.quorum if newest else None,
             topology=gang.topology,
         )
-        job = shapes.job(gang.name, gang.namespace, spec, labels=gang.labels)
+        job = manifests.job(gang.name, gang.namespace, spec, labels=gang.labels)
         if gang.made_by is not None:
             maker = self._maker(gang, gang.made_by)
-            job["metadata"]["ownerReferences"] = [shapes.owner_reference(maker)]
+            job["metadata"]["ownerReferences"] = [manifests.owner_reference(maker)]
         _, pods = self.make_job(gang, role, job, 0)
         return pods
 
@@ -234,7 +234,7 @@ class Builder:
             state = role.state(position)
             if state == "absent" or job["spec"].get("suspend"):
                 continue
-            pod = children.pod_of(job, number, self.world.writer.suffix())
+            pod = child_objects.pod_of(job, number, self.world.writer.suffix())
             if group:
                 pod["spec"]["schedulingGroup"] = {"podGroupName": group}
             node = role.nodes[position] if position < len(role.nodes) else ""
@@ -255,18 +255,18 @@ class Builder:
         began, now = timestamp(self.began(gang)), timestamp(self._ended(gang))
         if not pods and gang.code in ("pods-not-created", "group-creation-failed"):
             return job
-        status = jobstates.count_pods(pods)
+        status = job_status.count_pods(pods)
         if gang.failed_pods:
             status["failed"] = gang.failed_pods
         if job["spec"].get("suspend"):
-            status["conditions"] = [jobstates.job_suspended(began)]
+            status["conditions"] = [job_status.job_suspended(began)]
             return self.world.set_status(JOBS, job, status, "kube-controller-manager")
         status["startTime"] = began
-        phases = {jobstates.phase(pod) for pod in pods}
+        phases = {job_status.phase(pod) for pod in pods}
         if gang.finish and phases == {"Succeeded"}:
-            status |= {"completionTime": now, "conditions": jobstates.completed(now)}
+            status |= {"completionTime": now, "conditions": job_status.completed(now)}
         elif gang.finish and "Failed" in phases:
-            status["conditions"] = jobstates.job_failed(now)
+            status["conditions"] = job_status.job_failed(now)
         return self.world.set_status(JOBS, job, status, "kube-controller-manager")
 
     def _make_bare(self, gang: Gang) -> list[Json]:
@@ -276,7 +276,7 @@ class Builder:
         for role in gang.roles:
             for number in range(role.pods):
                 name = gang.name if gang.kind == "Pod" else f"{gang.name}-{role.name}{number}"
-                pod = shapes.bare_pod(name, gang.namespace, role.template)
+                pod = manifests.bare_pod(name, gang.namespace, role.template)
                 if gang.kind != "Pod":
                     pod["spec"]["schedulingGroup"] = {"podGroupName": gang.name}
                 pods.append(self.make_pod(gang, pod, role.state(number), ""))

@@ -81,7 +81,7 @@ def make_identity() -> Identity:
     )
 
 
-def is_of_a_simulator(authority: str) -> bool:
+def is_simulator_authority(authority: str) -> bool:
     """Whether this authority (PEM) was made by `make_identity`, in whatever process."""
     return x509.load_pem_x509_certificate(authority.encode()).subject == _name(AUTHORITY)
 

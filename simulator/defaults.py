@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simulator.children import PRIORITIES
-from simulator.podstates import pod_status
+from simulator.child_objects import PRIORITIES
+from simulator.manifests import finish_pod_spec
+from simulator.pod_status import pod_status
 from simulator.resources import Resource
-from simulator.shapes import finish_pod_spec
 
 Json = dict[str, Any]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from simulator.fleet_spec import Fleet
 from simulator.fleets import east, pools, west
-from simulator.scripts import Fleet
 
 EAST = Fleet(
     "east",
@@ -34,7 +34,7 @@ EXPECTED: dict[tuple[str, str, str], str] = {**EAST.expected("1.37"), **WEST.exp
 """Verdict code of every static gang of the demo by (namespace, kind, name), from design.md."""
 
 
-def fleet_named(name: str) -> Fleet:
+def find_fleet(name: str) -> Fleet:
     """Return a fleet. Raises `ValueError` naming those there are."""
     try:
         return FLEETS[name]

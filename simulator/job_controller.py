@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator import children, jobstates
+from simulator import child_objects, job_status
 from simulator.controller import Controller
 from simulator.kubelet import Kubelet
 from simulator.resources import JOBS, PODS
@@ -26,7 +26,7 @@ class JobController(Controller):
         self._kubelet = kubelet
 
     def _sync(self, obj: Json) -> None:
-        if jobstates.is_finished(obj) or "deletionTimestamp" in obj["metadata"]:
+        if job_status.is_finished(obj) or "deletionTimestamp" in obj["metadata"]:
             return
         own = "kubernetes.io/job-controller"
         if obj["spec"].get("managedBy", own) != own:
@@ -45,25 +45,25 @@ class JobController(Controller):
         uid = job["metadata"]["uid"]
         if job["spec"].get("suspend"):
             self._remove_pods(job, pods)
-            if jobstates.set_condition(conditions, jobstates.job_suspended(now)):
+            if job_status.set_condition(conditions, job_status.job_suspended(now)):
                 self._world.recorder.record(job, "Suspended", "Job suspended", source=_SOURCE)
             return self._counts(job, self._world.owned(uid, PODS))
         start = old.get("startTime")
-        was = jobstates.has_condition(job, "Suspended")
+        was = job_status.has_condition(job, "Suspended")
         if was:
-            jobstates.set_condition(conditions, jobstates.job_resumed(now))
+            job_status.set_condition(conditions, job_status.job_resumed(now))
             self._world.recorder.record(job, "Resumed", "Job resumed", source=_SOURCE)
         if was or start is None:
             start = now
         done = self._counts(job, pods)
         wanted = job["spec"].get("completions")
         if wanted is not None and done.get("succeeded", 0) >= wanted:
-            conditions.extend(jobstates.completed(now))
+            conditions.extend(job_status.completed(now))
             self._world.recorder.record(job, "Completed", "Job completed", source=_SOURCE)
             return {**done, "startTime": start, "completionTime": now}
         if done.get("failed", 0) > job["spec"]["backoffLimit"]:
             self._remove_pods(job, pods)
-            conditions.extend(jobstates.job_failed(now))
+            conditions.extend(job_status.job_failed(now))
             text = "Job has reached the specified backoff limit"
             self._world.recorder.record(
                 job, "BackoffLimitExceeded", text, source=_SOURCE, warning=True
@@ -73,7 +73,7 @@ class JobController(Controller):
         return {**self._counts(job, self._world.owned(uid, PODS)), "startTime": start}
 
     def _counts(self, job: Json, pods: list[Json]) -> Json:
-        counts = jobstates.count_pods(pods)
+        counts = job_status.count_pods(pods)
         # Failures stay counted when the failed pods are gone.
         failed = max(counts.get("failed", 0), job.get("status", {}).get("failed", 0))
         return {**counts, "failed": failed} if failed else counts
@@ -83,7 +83,7 @@ class JobController(Controller):
             going = "deletionTimestamp" in pod["metadata"]
             if going or pod["status"].get("phase") in _FINISHED:
                 continue
-            self._world.pardoned.add(pod["metadata"]["uid"])
+            self._world.expected_removals.add(pod["metadata"]["uid"])
             self._kubelet.end(pod)
             note = f"Deleted pod: {pod['metadata']['name']}"
             self._world.recorder.record(job, "SuccessfulDelete", note, source=_SOURCE)
@@ -101,18 +101,18 @@ class JobController(Controller):
             self._remove_pods(job, live[spec["parallelism"] :])
             return
         done = {
-            int(jobstates.completion_index(pod))
+            int(job_status.completion_index(pod))
             for pod in pods
             if pod["status"].get("phase") == "Succeeded"
         }
-        busy = {int(jobstates.completion_index(pod)) for pod in live}
+        busy = {int(job_status.completion_index(pod)) for pod in live}
         total = spec.get("completions") or spec["parallelism"]
         missing = [index for index in range(total) if index not in done and index not in busy]
         for index in missing[: spec["parallelism"] - len(live)]:
             self._make_pod(job, index)
 
     def _make_pod(self, job: Json, index: int) -> None:
-        pod = children.pod_of(job, index, self._world.writer.suffix())
+        pod = child_objects.pod_of(job, index, self._world.writer.suffix())
         group = self._group_name(job)
         if group:
             pod["spec"]["schedulingGroup"] = {"podGroupName": group}
@@ -134,9 +134,9 @@ class JobController(Controller):
         workloads, groups = world.resource("workloads"), world.resource("podgroups")
         if version is None or workloads is None or groups is None:
             return
-        if job.get("status") or not children.wants_group(job, version):
+        if job.get("status") or not child_objects.wants_group(job, version):
             return
-        workload, group = children.group_of(job, version, world.writer.new_uid())
+        workload, group = child_objects.group_of(job, version, world.writer.new_uid())
         for resource, made, reason in (
             (workloads, workload, "WorkloadCreated"),
             (groups, group, "PodGroupCreated"),

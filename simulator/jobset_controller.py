@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator import children, jobstates
+from simulator import child_objects, job_status
 from simulator.controller import Controller
 from simulator.resources import JOBS, JOBSETS
 from simulator.world import World, key_of
@@ -33,12 +33,12 @@ class JobSetController(Controller):
 
     def _sync(self, obj: Json) -> None:
         own = "jobset.sigs.k8s.io/jobset-controller"
-        if jobstates.is_finished(obj) or obj["spec"].get("managedBy", own) != own:
+        if job_status.is_finished(obj) or obj["spec"].get("managedBy", own) != own:
             return
         status: Json = {"restarts": 0, **obj.get("status", {})}
         conditions = list(status.get("conditions", []))
         jobs = self._current(obj, status["restarts"])
-        failed = [job for job in jobs if jobstates.has_condition(job, "Failed")]
+        failed = [job for job in jobs if job_status.has_condition(job, "Failed")]
         if failed:
             self._fail(obj, failed[0], status, conditions)
         elif jobs and self._is_complete(obj, jobs):
@@ -52,7 +52,7 @@ class JobSetController(Controller):
 
     def _finish(self, jobset: Json, status: Json, conditions: list[Json]) -> None:
         jobs = self._current(jobset, status["restarts"])
-        rows = jobstates.replicated_status(jobset, jobs)
+        rows = job_status.replicated_status(jobset, jobs)
         status["replicatedJobsStatus"] = rows
         wanted = {entry["name"]: entry["replicas"] for entry in jobset["spec"]["replicatedJobs"]}
         whole = all(row["ready"] + row["succeeded"] >= wanted[row["name"]] for row in rows)
@@ -78,13 +78,13 @@ class JobSetController(Controller):
 
     def _is_complete(self, jobset: Json, jobs: list[Json]) -> bool:
         wanted: int = sum(entry["replicas"] for entry in jobset["spec"]["replicatedJobs"])
-        return sum(jobstates.has_condition(job, "Complete") for job in jobs) >= wanted
+        return sum(job_status.has_condition(job, "Complete") for job in jobs) >= wanted
 
     def _create(self, jobset: Json, jobs: list[Json]) -> None:
         present = {job["metadata"]["name"] for job in jobs}
-        rows = {row["name"]: row for row in jobstates.replicated_status(jobset, jobs)}
+        rows = {row["name"]: row for row in job_status.replicated_status(jobset, jobs)}
         sizes = {entry["name"]: entry["replicas"] for entry in jobset["spec"]["replicatedJobs"]}
-        for entry, job in children.child_jobs(jobset):
+        for entry, job in child_objects.child_jobs(jobset):
             if job["metadata"]["name"] in present or not _may_begin(entry, rows, sizes):
                 continue
             if (key_of(job)) not in self._world.store.table(JOBS).objects:
@@ -101,10 +101,10 @@ class JobSetController(Controller):
             return job
 
         for job in self._world.owned(jobset["metadata"]["uid"], JOBS):
-            if bool(job["spec"].get("suspend")) == wanted or jobstates.is_finished(job):
+            if bool(job["spec"].get("suspend")) == wanted or job_status.is_finished(job):
                 continue
             # The Job controller was always seen to act on a suspension before it is taken back.
-            if wanted or jobstates.has_condition(job, "Suspended"):
+            if wanted or job_status.has_condition(job, "Suspended"):
                 # A Hold turns this back: then nothing is written at all.
                 self._world.change(JOBS, job, put, MANAGER)
         if wanted:
@@ -139,8 +139,8 @@ class JobSetController(Controller):
     def _say(
         self, jobset: Json, conditions: list[Json], kind: str, state: str, reason: str, text: str
     ) -> None:
-        new = jobstates.plain_condition(kind, state, reason, text, self._world.timestamp())
-        if jobstates.set_condition(conditions, new):
+        new = job_status.plain_condition(kind, state, reason, text, self._world.timestamp())
+        if job_status.set_condition(conditions, new):
             warning = reason in ("DefaultFailurePolicy", "FailedJobs", "ReachedMaxRestarts")
             self._world.recorder.record(jobset, reason, text, source=MANAGER, warning=warning)
 

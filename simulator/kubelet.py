@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.podstates import pod_status
+from simulator.pod_status import pod_status
 from simulator.resources import JOBS, NAMESPACES, PODS, Resource
 from simulator.store import Key, Record
 from simulator.world import World, key_of
@@ -92,9 +92,9 @@ class Kubelet:
             if pod is None or pod["metadata"]["uid"] != uid:
                 return
             running = pod["status"].get("phase") == "Running"
-            if running and uid not in world.pardoned:
+            if running and uid not in world.expected_removals:
                 self._count_failure(pod)
-            world.pardoned.discard(uid)
+            world.expected_removals.discard(uid)
             self._end_containers(pod)
             world.writer.remove(PODS, key)
 
@@ -158,7 +158,7 @@ class Collector:
         meta = found["metadata"]
         if resource == PODS:
             world.scripted.discard(meta["uid"])
-            world.pardoned.add(meta["uid"])
+            world.expected_removals.add(meta["uid"])
             self._kubelet.end(found)
         elif meta.get("finalizers"):
             world.scripted.discard(meta["uid"])

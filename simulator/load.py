@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from simulator import children, jobstates, shapes
+from simulator import child_objects, job_status, manifests
 from simulator.nodes import node
-from simulator.podstates import pod_status
+from simulator.pod_status import pod_status
 from simulator.resources import JOBS, NAMESPACES, NODES, PODS
 from simulator.simulator import Simulator
 from simulator.store import Json, Key, encode
@@ -43,7 +43,7 @@ class _Template:
 
 
 @dataclass(frozen=True, slots=True)
-class Compact:
+class CompactPod:
     """A pod kept as its template and the words that are its own."""
 
     version: int
@@ -88,8 +88,8 @@ class Flood:
 
     def _gang(self, name: str, namespace: str, numbers: range, nodes: list[str]) -> None:
         size = len(numbers)
-        spec = shapes.job_spec(shapes.PodTemplate(cpu="1", gpus=0), size, quorum=size)
-        job = shapes.job(name, namespace, spec)
+        spec = manifests.job_spec(manifests.PodTemplate(cpu="1", gpus=0), size, quorum=size)
+        job = manifests.job(name, namespace, spec)
         job["status"] = {"active": size, "ready": size, "startTime": timestamp()}
         world, writer = self._simulator.world, self._simulator.writer
         job["metadata"]["uid"] = writer.new_uid()
@@ -113,8 +113,8 @@ class Flood:
         workloads, groups = world.resource("workloads"), world.resource("podgroups")
         if version is None or workloads is None or groups is None:
             return "none"
-        workload, group = children.group_of(job, version, writer.new_uid())
-        condition = jobstates.plain_condition(
+        workload, group = child_objects.group_of(job, version, writer.new_uid())
+        condition = job_status.plain_condition(
             "PodGroupInitiallyScheduled", "True", "Scheduled", "", timestamp()
         )
         group["status"] = {"conditions": [condition]}
@@ -126,14 +126,14 @@ class Flood:
             version = self._store.next_version()
             if key not in self._store.table(PODS).objects:
                 self._keys.append(key)
-            self._store.commit(PODS, key, Compact(version, self._templates[state], words))
+            self._store.commit(PODS, key, CompactPod(version, self._templates[state], words))
 
     def change(self, count: int) -> None:
         """Let so many pods, picked by chance, become unready or ready again."""
         pods = self._store.table(PODS).objects
         for key in self._random.choices(self._keys, k=count):
             pod = pods.get(key)
-            if isinstance(pod, Compact):
+            if isinstance(pod, CompactPod):
                 ready = pod.template is self._templates["running"]
                 self._put(key, "unready" if ready else "running", pod.words)
                 self.changes += 1
@@ -180,7 +180,7 @@ def _template(job: Json, state: str) -> _Template:
     labels = marked["spec"]["template"]["metadata"]["labels"]
     for key in list(labels):
         labels[key] = slots[_JOB_UID] if key.endswith("controller-uid") else slots[_JOB]
-    pod = children.pod_of(marked, 0, "")
+    pod = child_objects.pod_of(marked, 0, "")
     meta = pod["metadata"]
     index = "batch.kubernetes.io/job-completion-index"
     meta["labels"][index] = meta["annotations"][index] = slots[_INDEX]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simulator.shapes import GPU
+from simulator.manifests import GPU
 
 Json = dict[str, Any]
 

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from simulator import jobstates, shapes
+from simulator import job_status, manifests
 from simulator.controller import Controller
+from simulator.fleet_spec import Gang, Role
+from simulator.manifests import owner_reference
 from simulator.resources import PODS, Resource
-from simulator.scripts import Gang, Role
-from simulator.shapes import owner_reference
 from simulator.world import World
 from simulator.writes import timestamp
 
@@ -63,7 +63,7 @@ def make_pods(builder: Builder, gang: Gang, role: Role, owner: Json, labels: Jso
 def pod_of(owner: Json, role: str, index: int, template: Json, labels: Json) -> Json:
     """Return a pod of a role as it is when nobody has looked at it yet."""
     spec = dict(template["spec"])
-    shapes.finish_pod_spec(spec, 0)
+    manifests.finish_pod_spec(spec, 0)
     meta = {
         "name": f"{owner['metadata']['name']}-{role.lower()}-{index}",
         "namespace": owner["metadata"]["namespace"],
@@ -81,7 +81,7 @@ def begin(
     found = [_condition(gang.kind, gang.name, "Created", at)]
     if gang.suspended:
         found.append(_condition(gang.kind, gang.name, "Suspended", at))
-    elif any(map(jobstates.is_ready, pods)):
+    elif any(map(job_status.is_ready, pods)):
         found.append(_condition(gang.kind, gang.name, "Running", at))
     status = {"conditions": found, "startTime": at}
     builder.world.set_status(resource, job, status, "training-operator")
@@ -110,7 +110,7 @@ class Operator(Controller):
         if suspended:
             for pod in pods:
                 if "deletionTimestamp" not in pod["metadata"]:
-                    self._world.pardoned.add(pod["metadata"]["uid"])
+                    self._world.expected_removals.add(pod["metadata"]["uid"])
                     self._kubelet.end(pod)
         else:
             self._fill(obj, {pod["metadata"]["name"] for pod in pods})
@@ -129,9 +129,9 @@ class Operator(Controller):
         now, name = self._world.timestamp(), obj["metadata"]["name"]
         old = obj.get("status", {})
         conditions = [dict(one) for one in old.get("conditions", [])]
-        if suspended or jobstates.condition_of(obj, "Suspended"):
+        if suspended or job_status.condition_of(obj, "Suspended"):
             type_ = "Suspended" if suspended else "Resumed"
-            jobstates.set_condition(conditions, _condition(self._kind, name, type_, now))
+            job_status.set_condition(conditions, _condition(self._kind, name, type_, now))
         if conditions != old.get("conditions", []):
             status = {**old, "conditions": conditions}
             self._world.set_status(self._resource, obj, status, self._operator)
@@ -177,4 +177,4 @@ def _condition(kind: str, name: str, state: str, now: str) -> Json:
     """Return the condition that says a state of a job, in the words of its operator."""
     type_, status = ("Suspended", "False") if state == "Resumed" else (state, "True")
     text = f"{kind} {name} is {state.lower()}."
-    return jobstates.plain_condition(type_, status, f"{kind}{state}", text, now)
+    return job_status.plain_condition(type_, status, f"{kind}{state}", text, now)

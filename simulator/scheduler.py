@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.jobstates import plain_condition, set_condition
+from simulator.job_status import plain_condition, set_condition
 from simulator.kubelet import Kubelet
-from simulator.placing import Attempt, Room
-from simulator.podstates import bound_status, pod_status
+from simulator.placement import Attempt, Room
+from simulator.pod_status import bound_status, pod_status
 from simulator.resources import NODES, PODS, Resource
 from simulator.store import Key, Record
 from simulator.world import World, key_of
@@ -41,7 +41,7 @@ class Scheduler:
         elif resource == NODES or (resource.plural == "podgroups" and record.type == "ADDED"):
             self._ask()
 
-    def adopt(self) -> None:
+    def adopt_waiting_pods(self) -> None:
         """Take on the pods that wait already, before anything changes."""
         with self._world.store.lock:
             for key in self._world.store.table(PODS).ordered():
@@ -49,7 +49,7 @@ class Scheduler:
                 if pod is not None and not pod["spec"].get("nodeName"):
                     self._waiting[key] = pod["metadata"]["uid"]
 
-    def look_again(self) -> None:
+    def retry_waiting_pods(self) -> None:
         """Look at all that waits: a script has let go of something."""
         self._ask()
 

@@ -16,11 +16,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from simulator import refusals
-from simulator.answers import Answer
 from simulator.api import API
 from simulator.certificates import Identity
 from simulator.faults import Fault
 from simulator.requests import Request, parse
+from simulator.responses import Answer
 
 _GZIP_FROM = 128 * 1024  # the real server compresses answers above this size
 _IDLE_SECONDS = 120.0

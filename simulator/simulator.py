@@ -21,9 +21,9 @@ from typing import Self
 from simulator import fleet as fleets
 from simulator.certificates import make_identity
 from simulator.clock import Clock
-from simulator.plane import Plane
+from simulator.control_plane import SimulatedControlPlane
+from simulator.fleet_spec import Fleet
 from simulator.resources import Resource
-from simulator.scripts import Fleet
 from simulator.server import Server
 from simulator.store import Backup
 from simulator.story import Story
@@ -57,14 +57,14 @@ class Simulator:
         extra: tuple[Resource, ...] = (),
         independent: bool = False,
     ) -> None:
-        chosen = fleets.fleet_named(fleet) if isinstance(fleet, str) else fleet
+        chosen = fleets.find_fleet(fleet) if isinstance(fleet, str) else fleet
         self.name = name
         self.fleet = chosen
         self.minor = minor or fleets.MINORS.get(chosen.name, "1.37")
         self.token = secrets.token_urlsafe(24)
         self.reader_token = secrets.token_urlsafe(24)
         """A token of somebody who may only read."""
-        plane = Plane(
+        plane = SimulatedControlPlane(
             chosen,
             self.minor,
             Clock(speed),

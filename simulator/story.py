@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from simulator import shapes
+from simulator import manifests
+from simulator.fleet_spec import Fleet
 from simulator.kubelet import Kubelet
+from simulator.manifests import PodTemplate
 from simulator.resources import JOBS, JOBSETS, PODS, Resource
-from simulator.scripts import Fleet
-from simulator.shapes import PodTemplate
 from simulator.store import Key
 from simulator.world import World
 
@@ -86,8 +86,8 @@ class Story:
             obj, resource = self._jobset(name, namespace, template, pods), JOBSETS
         else:
             quorum = pods if self._world.version == "v1beta1" else None
-            spec = shapes.job_spec(template, pods, quorum=quorum)
-            obj, resource = shapes.job(name, namespace, spec), JOBS
+            spec = manifests.job_spec(template, pods, quorum=quorum)
+            obj, resource = manifests.job(name, namespace, spec), JOBS
         self._world.writer.create(resource, obj, manager="kubectl-create")
         beats = _STAYS + self._random.randrange(-4, 5)
         self._acts.append(_Act(resource, (namespace, name), beats))
@@ -95,10 +95,10 @@ class Story:
     def _jobset(self, name: str, namespace: str, template: PodTemplate, pods: int) -> Json:
         driver = PodTemplate(cpu="4", pool="cpu", image="registry.example/ml/driver:26.10", grace=5)
         entries = [
-            shapes.replicated_job("driver", driver, backoff_limit=3),
-            shapes.replicated_job("workers", template, pods=pods, backoff_limit=3),
+            manifests.replicated_job("driver", driver, backoff_limit=3),
+            manifests.replicated_job("workers", template, pods=pods, backoff_limit=3),
         ]
-        return shapes.jobset(name, namespace, entries, max_restarts=3)
+        return manifests.jobset(name, namespace, entries, max_restarts=3)
 
     def _pods(self, act: _Act) -> list[Json]:
         """Return the pods of a story gang that run."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from simulator.clock import Clock
-from simulator.placing import Room, requests_of
+from simulator.placement import Room, requests_of
 from simulator.recorder import Recorder
 from simulator.resources import CRONJOBS, NODES, PODS, Resource
 from simulator.store import Key, Record, Store, Written
@@ -34,7 +34,7 @@ class World:
         self.recorder = Recorder(writer)
         self.scripted: set[str] = set()
         """Uids of objects that a fleet script put into a state: controllers leave them alone."""
-        self.pardoned: set[str] = set()
+        self.expected_removals: set[str] = set()
         """Uids of pods that a controller took away: their end is no failure of their Job."""
         self._owned: dict[str, set[tuple[Resource, Key]]] = {}
         self._members: dict[Key, set[Key]] = {}
@@ -118,7 +118,7 @@ class World:
 
     # Scripts
 
-    def thaw(self, resource: Resource, key: Key) -> None:
+    def release_from_script(self, resource: Resource, key: Key) -> None:
         """Hand the gang of an object over to the controllers: somebody is acting on it."""
         with self.store.lock:
             found = self.store.find(resource, key)

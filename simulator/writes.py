@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
-from simulator import managers, refusals
+from simulator import managed_fields, refusals
 from simulator.defaults import fill_in
 from simulator.resources import KUEUE_WORKLOADS, Resource
 from simulator.store import Json, Key, Store, Written, encode
@@ -173,7 +173,7 @@ class Writer:
     ) -> None:
         if not _TRACKED & {resource.plural, f"{resource.plural}.{resource.group}"}:
             return
-        new["metadata"]["managedFields"] = managers.track(
+        new["metadata"]["managedFields"] = managed_fields.track(
             old,
             new,
             manager=manager,

@@ -26,12 +26,12 @@ from tools.pages_benchmark import throwaway_database
 PATH = "/actions/confirm/"
 
 
-def queries_shown() -> int:
+def page_queries() -> int:
     """Return the number of queries that the page takes."""
     return _queries()[0]
 
 
-def queries_sent() -> int:
+def submit_queries() -> int:
     """Return the number of queries that pressing its button takes."""
     return _queries()[1]
 

@@ -16,7 +16,7 @@ _LEFT_OUT = ("domain", "facts", "placement", "rules")
 
 
 @contextmanager
-def passed_files() -> Iterator[set[str]]:
+def executed_files() -> Iterator[set[str]]:
     """Yield a set that receives the files by their path in the package, without those of `_LEFT_OUT`."""
     files: set[str] = set()
 

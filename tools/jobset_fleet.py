@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simulator.scripts import Fleet, Gang, NodePool, Role
-from simulator.shapes import PodTemplate
+from simulator.fleet_spec import Fleet, Gang, NodePool, Role
+from simulator.manifests import PodTemplate
 
 JOBS = 50
 NAME, NAMESPACE = "train", "research"

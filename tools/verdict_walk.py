@@ -16,7 +16,7 @@ from gangboard.domain.pod import Container, Pod
 from gangboard.facts.build_gang import GangObjects, build_gang
 from gangboard.facts.cluster_view import ClusterView
 from gangboard.facts.gang import Gang
-from tools.file_walk import passed_files
+from tools.file_walk import executed_files
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 _JOBS, _PODS_OF_A_JOB = 50, 4
@@ -52,7 +52,7 @@ def verdict_files() -> int:
     """Return the number of files that the verdict on the same JobSet passes."""
     assess(healthy_jobset())
     gang = healthy_jobset()
-    with passed_files() as files:
+    with executed_files() as files:
         assess(gang)
     return len(files)
 

@@ -16,7 +16,7 @@ from gangboard.polling.store_writer import StoreWriter
 from gangboard.store.cluster_leases import acquire_lease
 from gangboard.store.clusters import add_cluster
 from simulator import Simulator
-from tools.file_walk import passed_files
+from tools.file_walk import executed_files
 from tools.jobset_fleet import FLEET
 from tools.pages_benchmark import throwaway_database
 
@@ -49,7 +49,7 @@ def walk(simulator: Simulator) -> set[str]:
         Window(cache, seconds=SECONDS, repair_interval=SECONDS, list_only=True).run()
         # The first event of a process fills caches of decoders and registries.
         for version in ("900001", "900002"):
-            with passed_files() as files:
+            with executed_files() as files:
                 _take_event(cache, _line(simulator, version))
     return files
 

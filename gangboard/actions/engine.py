@@ -14,7 +14,7 @@ from django.db import DatabaseError, InterfaceError
 from gangboard.actions import actor_client, checking, finishing, retries, sending
 from gangboard.actions.actor_client import ClientFactory, NoActorError
 from gangboard.actions.clock import Clock, RealClock
-from gangboard.actions.execution import ActionExecution, Checkpoint, forget_future
+from gangboard.actions.execution import ActionExecution, Checkpoint, repair_future_times
 from gangboard.actions.finishing import ActionExit
 from gangboard.actions.live_objects import UnreadableError
 from gangboard.actions.verify import watching
@@ -113,7 +113,7 @@ class Engine:
     def _work(self, execution: ActionExecution) -> float | None:
         started = self.clock.monotonic()
         self.checkpoint("claimed")
-        forget_future(execution)
+        repair_future_times(execution)
         while True:
             execution.renew()
             delay = _next(execution)

@@ -23,7 +23,7 @@ from gangboard.facts.gang import Gang
 from gangboard.store import actions, gang_objects
 from gangboard.store.models import Action, Cluster
 from gangboard.store.row_leases import DatabaseClock
-from gangboard.store.suspend_records import HoldKey, HoldRecord, ended_records
+from gangboard.store.suspend_records import HoldKey, HoldRecord, expired_hold_records
 
 FIRST_RETRY, LONGEST_RETRY = timedelta(minutes=1), timedelta(minutes=30)
 AT_ONCE = 100
@@ -66,7 +66,7 @@ def _ended(now: datetime, seen: Collection[Mark]) -> Iterator[EndedHold]:
     named = {mark.action for mark in past.values() if mark.action}
     ended = {
         record.key: record
-        for record in ended_records(clusters, named, now)
+        for record in expired_hold_records(clusters, named, now)
         if record.key in past or (record.key not in marks and record.is_guarded)
     }
     jobs = _held_jobs(ended)

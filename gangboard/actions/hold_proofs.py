@@ -25,7 +25,7 @@ from gangboard.store.levers import (
 )
 from gangboard.store.models import Cluster, HoldCheck, WatchedObject
 from gangboard.store.objects import read_objects
-from gangboard.store.suspend_records import made_by_actions
+from gangboard.store.suspend_records import holds_made_by_actions
 
 log = get_logger(__name__)
 
@@ -82,7 +82,7 @@ def prove_all(
             log.warning("holds not proved", cluster=cluster.name, why=str(error))
             return {}
         try:
-            own = made_by_actions(cluster.pk, due)
+            own = holds_made_by_actions(cluster.pk, due)
             return _prove_in_turn(_Turn(cluster, client, clock, held, known, own), due)
         finally:
             client.close()

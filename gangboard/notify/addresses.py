@@ -26,7 +26,7 @@ from gangboard.network_addresses import (
 _SENDING = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
 
 
-class AnswerTooLargeError(OSError):
+class ResponseTooLargeError(OSError):
     """The other side sent more than a receiver of messages has to say."""
 
 
@@ -79,7 +79,7 @@ def limit_answers(most: int) -> None:
         received[connection] = received.get(connection, 0) + number
         if received[connection] > most:
             too_large.append(most)
-            raise AnswerTooLargeError("the answer is too large")
+            raise ResponseTooLargeError("the answer is too large")
 
     plain_recv, plain_recv_into, tls_read = (
         socket.socket.recv,

@@ -168,7 +168,7 @@ def remove_channel(*, viewer: Viewer, channel_id: int) -> bool:
     return True
 
 
-def order_test(*, viewer: Viewer, channel_id: int) -> Delivery | None:
+def queue_test_message(*, viewer: Viewer, channel_id: int) -> Delivery | None:
     """Order a test message, which is sent before all others; return None if there is no such channel."""
     now = timezone.now()
     with transaction.atomic():
@@ -200,7 +200,7 @@ def usable_channels(viewer: Viewer) -> QuerySet[Channel]:
     return Channel.objects.filter(Q(for_everybody=True) | Q(owner_id=viewer.user_id))
 
 
-def may_use(rule: Rule, channel: Channel, viewer: Viewer) -> bool:
+def may_use_channel(rule: Rule, channel: Channel, viewer: Viewer) -> bool:
     """Return whether a rule may still use a channel, with the rights of its owner now."""
     if rule.owner_id is None or viewer.is_admin:
         return True

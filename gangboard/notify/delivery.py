@@ -18,7 +18,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from gangboard.logs import get_logger
-from gangboard.notify.channels import may_use
+from gangboard.notify.channels import may_use_channel
 from gangboard.notify.items import read_items
 from gangboard.notify.messages import ADMINS, Message, make_message, make_test_message
 from gangboard.notify.outbox import FAILED, GIVEN_UP, SENT
@@ -35,8 +35,8 @@ FAILING_AT_ONCE = 6
 """The share of channels whose last attempt failed, because they may hang again."""
 FIRST_PAUSE = timedelta(seconds=10)
 LONGEST_PAUSE = timedelta(hours=1)
-TRIED_FOR = timedelta(hours=24)
-REFUSED_FOR = timedelta(hours=1)
+GIVE_UP_AFTER = timedelta(hours=24)
+GIVE_UP_REFUSED_AFTER = timedelta(hours=1)
 """How long a message is tried that the receiver refuses with a status of 400 to 499."""
 TURN = 20.0
 """Seconds after which a channel with more to send gives its thread back."""
@@ -148,7 +148,7 @@ def _message(delivery: Delivery, now: datetime) -> tuple[Message | None, str]:
     viewer = _viewer_of(rule)
     if viewer is None:
         return None, NOTHING_LEFT
-    if not may_use(rule, channel, viewer):
+    if not may_use_channel(rule, channel, viewer):
         return None, _NOT_USABLE
     everything = channel.kind == WEBHOOK
     items = read_items(delivery.items)
@@ -178,7 +178,7 @@ def _record(delivery: Delivery, outcome: Receipt, now: datetime) -> None:
     if not _this_address(delivery).update(**failed):
         pause = timedelta(0)  # the new address has not failed
     age = now - delivery.created_at
-    if delivery.rule_id is None or (outcome.final and age >= REFUSED_FOR):
+    if delivery.rule_id is None or (outcome.final and age >= GIVE_UP_REFUSED_AFTER):
         _finish(delivery, GIVEN_UP, outcome.sentence, now)
     else:
         Delivery.objects.filter(pk=delivery.pk).update(
@@ -193,12 +193,12 @@ def _this_address(delivery: Delivery) -> QuerySet[Channel]:
 
 
 def _give_up_old(channel_id: int, error: str, now: datetime) -> None:
-    """Give up all messages that a failing channel has kept waiting for TRIED_FOR.
+    """Give up all messages that a failing channel has kept waiting for GIVE_UP_AFTER.
 
     One attempt an hour would end fewer messages than the rules add.
     """
     old = Delivery.objects.filter(
-        channel_id=channel_id, finished_at=None, created_at__lte=now - TRIED_FOR
+        channel_id=channel_id, finished_at=None, created_at__lte=now - GIVE_UP_AFTER
     )
     old.update(state=GIVEN_UP, error=error, finished_at=now)
 

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from django.db.models import Q
 
-from gangboard.notify.channels import may_use
+from gangboard.notify.channels import may_use_channel
 from gangboard.notify.items import Item
 from gangboard.notify.messages import ADMINS
 from gangboard.notify.outbox import queue_items
@@ -31,7 +31,7 @@ class Listener:
         """Return whether the mute of the rule covers a time. Its marks change, and it sends no message."""
         return self.rule.muted_until is not None and at < self.rule.muted_until
 
-    def wants_place(self, cluster_id: int, namespace: str) -> bool:
+    def matches_namespace(self, cluster_id: int, namespace: str) -> bool:
         """Return whether the rule is about a namespace, and its owner may see it."""
         rule = self.rule
         if rule.cluster_id not in (None, cluster_id):
@@ -40,7 +40,7 @@ class Listener:
             return False
         return self.viewer.sees(cluster_id, namespace)
 
-    def wants_gang(
+    def matches_gang(
         self,
         cluster_id: int,
         namespace: str,
@@ -57,7 +57,7 @@ class Listener:
             and rule.code in ("", code)
             and rule.health in ("", health)
             and accelerators >= (rule.accelerators_at_least or 0)
-            and self.wants_place(cluster_id, namespace)
+            and self.matches_namespace(cluster_id, namespace)
         )
 
 
@@ -75,7 +75,7 @@ def read_listeners(triggers: Iterable[str]) -> list[Listener]:
     listeners = []
     for rule in found:
         viewer = ADMINS if rule.owner_id is None else viewers[rule.owner_id]
-        usable = tuple(one for one in rule.channels.all() if may_use(rule, one, viewer))
+        usable = tuple(one for one in rule.channels.all() if may_use_channel(rule, one, viewer))
         if usable and viewer.scopes:
             listeners.append(Listener(rule, viewer, usable))
     return listeners

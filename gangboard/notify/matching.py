@@ -117,7 +117,7 @@ def _tells_verdict(listener: Listener, span: VerdictSpan, marks: Marks) -> bool:
 
 
 def _is_about(listener: Listener, span: VerdictSpan) -> bool:
-    return listener.wants_gang(
+    return listener.matches_gang(
         span.cluster_id,
         span.namespace,
         kind=span.kind,
@@ -134,4 +134,4 @@ def _tells_action(listener: Listener, event: FeedEvent) -> bool:
     if rule.trigger == Trigger.REVERTED and action.state != ActionState.REVERTED:
         return False
     wanted = rule.trigger in (Trigger.ACTION, Trigger.REVERTED)
-    return wanted and listener.wants_place(event.cluster_id, event.namespace)
+    return wanted and listener.matches_namespace(event.cluster_id, event.namespace)

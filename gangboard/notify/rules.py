@@ -41,7 +41,7 @@ class Meaning:
 
 _PLACE = frozenset({"cluster", "namespace"})
 _GANG = _PLACE | {"kind", "code", "health", "accelerators_at_least"}
-MEANINGS: Mapping[Trigger, Meaning] = {
+TRIGGER_INFO: Mapping[Trigger, Meaning] = {
     Trigger.VERDICT: Meaning("A gang gets another verdict", _GANG),
     Trigger.WAITS: Meaning("A gang has waited for some minutes", _GANG | {"minutes"}),
     Trigger.HOLD_ENDS: Meaning("A Hold ends within some minutes", _PLACE | {"minutes"}),
@@ -261,7 +261,7 @@ def _checked(trigger: str, given: Mapping[str, Any], viewer: Viewer) -> dict[str
     """Return the columns of the conditions. Raises NotifyError."""
     if trigger not in set(Trigger) or trigger == Trigger.RUNS:
         raise NotifyError(f"a rule cannot wait for {trigger!r}")
-    meaning = MEANINGS[Trigger(trigger)]
+    meaning = TRIGGER_INFO[Trigger(trigger)]
     for name, value in given.items():
         if value is not None and name not in meaning.conditions:
             raise NotifyError(f"{name} means nothing for this kind of rule: leave it empty")

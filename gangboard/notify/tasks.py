@@ -13,7 +13,7 @@ from django.utils import timezone
 from gangboard.notify.delivery import AT_ONCE, start_due
 from gangboard.notify.matching import match_feed
 from gangboard.notify.waiting import match_waiting
-from gangboard.store.heartbeats import Pulse
+from gangboard.store.heartbeats import HeartbeatThread
 
 QUEUE = "notify"
 HOLDER = f"{socket.gethostname()}-notify-{uuid.uuid4().hex[:8]}"
@@ -21,7 +21,7 @@ HOLDER = f"{socket.gethostname()}-notify-{uuid.uuid4().hex[:8]}"
 NOTIFY_THREADS = 2
 """For the two orders of beat. Channels have threads of their own, see delivery.AT_ONCE."""
 
-pulse = Pulse(HOLDER, "notify", AT_ONCE)
+pulse = HeartbeatThread(HOLDER, "notify", AT_ONCE)
 
 
 @shared_task(name="gangboard.notify.tasks.notify")
@@ -38,13 +38,13 @@ def look() -> None:
 
 
 @worker_ready.connect
-def start_pulse(sender: Any, **_: object) -> None:
+def start_heartbeat(sender: Any, **_: object) -> None:
     """Begin to say that this worker is alive, if it is one that sends messages."""
     if QUEUE in sender.app.amqp.queues.consume_from:
         pulse.start()
 
 
 @worker_shutting_down.connect
-def end_pulse(**_: object) -> None:
+def stop_heartbeat(**_: object) -> None:
     """Remove the sign of life of a worker that stops on purpose."""
     pulse.end()

@@ -95,7 +95,7 @@ def _long_waits(
             accelerators,
             since,
         ) in gangs.values_list(*_COLUMNS):
-            if listener.wants_gang(
+            if listener.matches_gang(
                 cluster_id,
                 namespace,
                 kind=kind,
@@ -134,7 +134,7 @@ def _ending_holds(
     for id_, hold, until, item in _holds_with_end(clusters, now):
         for listener in listeners:
             soon = until - now <= timedelta(minutes=listener.rule.minutes or 0)
-            if soon and listener.wants_place(id_, hold.meta.ref.namespace):
+            if soon and listener.matches_namespace(id_, hold.meta.ref.namespace):
                 yield listener, f"hold:{id_}/{hold.meta.ref.uid}", until.isoformat(), item
 
 

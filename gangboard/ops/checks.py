@@ -18,7 +18,7 @@ SHORTEST_TOKEN = 32
 
 
 @register()
-def registries_are_whole(**_: Any) -> list[CheckMessage]:
+def check_registries(**_: Any) -> list[CheckMessage]:
     """Return what is half-made or said twice in `owners/`, `levers/`, `groups/`, `queues/` and `rules/`."""
     try:
         for members in (
@@ -34,9 +34,7 @@ def registries_are_whole(**_: Any) -> list[CheckMessage]:
 
 
 @register(Tags.database)
-def server_can_hold_our_data(
-    databases: Sequence[str] | None = None, **_: Any
-) -> list[CheckMessage]:
+def check_database_server(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
     """Refuse a database server of a wrong encoding or version, or one that is down.
 
     Raises CommandError: `migrate`, which runs this check first, then ends with one sentence. A list of
@@ -48,13 +46,13 @@ def server_can_hold_our_data(
 
 
 @register()
-def settings_are_known(**_: Any) -> list[CheckMessage]:
+def check_setting_names(**_: Any) -> list[CheckMessage]:
     """Return the variables that look like settings and are none."""
-    return [Warning(sentence, id="gangboard.W003") for sentence in env.unknown_names()]
+    return [Warning(sentence, id="gangboard.W003") for sentence in env.unknown_variable_warnings()]
 
 
 @register(Tags.security, deploy=True)
-def metrics_are_not_for_everybody(**_: Any) -> list[CheckMessage]:
+def check_metrics_access(**_: Any) -> list[CheckMessage]:
     """Return what is weak in who may read `/metrics`."""
     found: list[CheckMessage] = []
     token, networks = settings.METRICS_TOKEN, settings.METRICS_NETWORKS

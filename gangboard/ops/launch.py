@@ -20,8 +20,8 @@ from gangboard import public_address
 from gangboard.kube.transport import is_address
 from gangboard.network_addresses import CLUSTER_NETWORKS
 from gangboard.ops import processes
-from gangboard.ops.fleet import SimulatedClusters, real_clusters, remove_simulated
 from gangboard.ops.kubeconfigs import read_access, save_access
+from gangboard.ops.simulated_clusters import SimulatedClusters, real_clusters, remove_simulated
 from gangboard.ops.supervisor import Supervisor
 from gangboard.store import authentication, people
 from gangboard.store.database_state import check_server
@@ -44,14 +44,14 @@ class Place:
     port: int
 
     @property
-    def reached_at(self) -> str:
+    def connect_host(self) -> str:
         """The host to ask for it from this machine."""
         return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  # compared, not listened on
 
     @property
     def host_name(self) -> str:
         """The host as it stands in an address, and in GANGBOARD_HOSTS."""
-        return f"[{self.reached_at}]" if ":" in self.reached_at else self.reached_at
+        return f"[{self.connect_host}]" if ":" in self.connect_host else self.connect_host
 
     @property
     def url(self) -> str:
@@ -60,7 +60,7 @@ class Place:
 
     def answers(self) -> bool:
         """Whether the web server says that it is alive."""
-        with closing(http.client.HTTPConnection(self.reached_at, self.port, timeout=1)) as asked:
+        with closing(http.client.HTTPConnection(self.connect_host, self.port, timeout=1)) as asked:
             try:
                 asked.request("GET", "/healthz")
                 return asked.getresponse().status == 200

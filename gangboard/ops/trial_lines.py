@@ -23,7 +23,7 @@ def actor_lines(name: str, context: str, trial: ActorTrial) -> Iterator[str]:
     yield from step_lines(actor_steps(name, context, needs_rights=trial.needs_rights))
 
 
-def unanswered_lines(name: str, access: Access, error: KubeError) -> Iterator[str]:
+def unreachable_lines(name: str, access: Access, error: KubeError) -> Iterator[str]:
     """Yield why the cluster did not answer the actor."""
     yield (
         f"Cluster {name} does not answer the actor now: {error.sentence} gangboard uses these credentials "

@@ -48,7 +48,7 @@ from gangboard.store.gang_search import save_search
 from gangboard.store.gangs import VerdictInputs, unpack_memory
 from gangboard.store.models import Gang
 from gangboard.store.observations import (
-    mark_gangs_gone,
+    mark_gangs_deleted,
     next_version,
     save_first_listing,
     save_gangs,
@@ -309,7 +309,7 @@ class Assessor:
             save_gangs([*fresh, *quiet])
             save_search(fresh)
             record_verdicts(fresh, before, at=now)
-            left = mark_gangs_gone(cluster_id, gone, at=now, version=version) if gone else 0
+            left = mark_gangs_deleted(cluster_id, gone, at=now, version=version) if gone else 0
             end_spans(cluster_id, gone, at=now)
         for row in (*fresh, *quiet):
             self._cache.gangs.put_stored(row)

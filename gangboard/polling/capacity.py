@@ -32,10 +32,10 @@ from gangboard.store.capacity import (
     CHUNK,
     NodeCapacityRow,
     ShapeCapacity,
+    read_stored_nodes,
+    read_stored_shapes,
     save_capacity,
     save_nodes,
-    stored_nodes,
-    stored_shapes,
 )
 from gangboard.store.cluster_leases import ClusterLease
 from gangboard.store.observations import next_version, writing
@@ -92,8 +92,8 @@ class CapacityWriter:
         """Begin from what is stored."""
         cluster_id = self._claim.cluster_id
         self._nodes.clear()
-        self._digests = {row.name: _digest(row) for row in stored_nodes(cluster_id)}
-        self._shapes = stored_shapes(cluster_id)
+        self._digests = {row.name: _digest(row) for row in read_stored_nodes(cluster_id)}
+        self._shapes = read_stored_shapes(cluster_id)
 
     def _write(self, room: ClusterCapacity, now: datetime) -> bool:
         changed = [] if room.why else self._changed_nodes(room)

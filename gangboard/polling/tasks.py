@@ -60,14 +60,14 @@ def read_own_queue(instance: Any, **_: object) -> None:
 
 
 @worker_ready.connect
-def start_pulse(sender: Any, **_: object) -> None:
+def start_heartbeat(sender: Any, **_: object) -> None:
     """Begin to say that this worker is alive, if it is one that polls."""
     if QUEUE in sender.app.amqp.queues.consume_from:
         pulse.start()
 
 
 @worker_shutting_down.connect
-def end_pulse(**_: object) -> None:
+def stop_heartbeat(**_: object) -> None:
     """A worker that is told to stop is not dead, and somebody else may have its clusters."""
     stopping.set()
     pulse.end()

@@ -16,7 +16,7 @@ from gangboard.plugins import registry
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
-from gangboard.store.uid_lookups import Reference, follow, read_referred
+from gangboard.store.uid_lookups import Reference, follow, read_referenced
 
 Place = tuple[int, str]
 """Cluster id and uid."""
@@ -108,7 +108,7 @@ def _parents_of(references: set[Reference]) -> dict[Reference, tuple[Reference, 
             Reference(reference.cluster_id, model.meta.ref.namespace, uid)
             for uid in model.meta.owner_uids
         )
-        for reference, model in read_referred(references, models).items()
+        for reference, model in read_referenced(references, models).items()
     }
 
 

@@ -204,7 +204,7 @@ def _row(lease: ActionLease) -> QuerySet[Action]:
     return Action.objects.filter(pk=lease.action_id, holder=lease.holder, number=lease.number)
 
 
-def forget_future(clock: DatabaseClock) -> None:
+def repair_future_times(clock: DatabaseClock) -> None:
     """Bring times back that lie further ahead than any may, because the clock was set back.
 
     Otherwise an action would wait until the clock has caught up, and its object would take no other action. It is due

@@ -119,7 +119,7 @@ def _locked_head() -> AuditHead:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class AuditVerification:
     """What a look at the whole chain has found."""
 
     rows: int
@@ -130,12 +130,12 @@ class Verified:
     """The first thing that is wrong, in a sentence; empty when nothing is."""
 
 
-def verify(noted: tuple[int, str] | None = None) -> Verified:
+def verify(noted: tuple[int, str] | None = None) -> AuditVerification:
     """Follow the chain from its first row to its last; what is appended meanwhile counts too.
 
     `noted` is a head (number, hash) that somebody has kept elsewhere: the chain must still have it.
     """
-    seen = _follow(Verified(0, ""), noted)
+    seen = _follow(AuditVerification(0, ""), noted)
     with transaction.atomic():
         # From here on nobody appends, so rows and head can be compared.
         heads = list(AuditHead.objects.select_for_update().order_by("pk"))
@@ -145,7 +145,7 @@ def verify(noted: tuple[int, str] | None = None) -> Verified:
     return replace(seen, broken=_wrong_end(seen, heads, noted))
 
 
-def _follow(seen: Verified, noted: tuple[int, str] | None) -> Verified:
+def _follow(seen: AuditVerification, noted: tuple[int, str] | None) -> AuditVerification:
     """Go on after the last row that was seen, up to the last one or the first that does not fit."""
     if seen.broken:
         return seen
@@ -161,11 +161,11 @@ def _follow(seen: Verified, noted: tuple[int, str] | None) -> Verified:
             broken = f"Row {noted[0]} is not the one that was noted: it, or one before it, was rewritten."
         if broken:
             return replace(seen, broken=broken)
-        seen = Verified(row["number"], row["digest"])
+        seen = AuditVerification(row["number"], row["digest"])
     return seen
 
 
-def _mismatch(row: dict[str, Any], seen: Verified) -> str:
+def _mismatch(row: dict[str, Any], seen: AuditVerification) -> str:
     first, last = seen.rows + 1, row["number"] - 1
     if first == last:
         return f"Row {first} is missing."
@@ -177,7 +177,9 @@ def _mismatch(row: dict[str, Any], seen: Verified) -> str:
     return f"Row {row['number']} ({row['event']}, {row['at']:%Y-%m-%d %H:%M:%S} UTC) was changed{before}"
 
 
-def _wrong_end(seen: Verified, heads: list[AuditHead], noted: tuple[int, str] | None) -> str:
+def _wrong_end(
+    seen: AuditVerification, heads: list[AuditHead], noted: tuple[int, str] | None
+) -> str:
     if noted is not None and seen.rows < noted[0]:
         return f"The end is cut off: row {noted[0]} was noted, the last one here is {seen.rows}."
     if not heads:

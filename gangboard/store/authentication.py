@@ -23,14 +23,14 @@ from gangboard.store.models import AccessToken, SignInLink
 from gangboard.store.people import (
     GANGBOARD,
     PeopleError,
-    check_open,
+    check_enabled,
     find_user,
-    known_user,
     record,
+    require_user,
 )
-from gangboard.store.secrets import hash_secret, same_hash
+from gangboard.store.secrets import hash_matches, hash_secret
 
-LINK_LIFE = timedelta(hours=1)
+LINK_LIFETIME = timedelta(hours=1)
 """How long a sign-in link works: long enough to send it to a colleague, too short to be kept."""
 TOKEN_DAYS = 30
 LONGEST_TOKEN_DAYS = 366
@@ -64,7 +64,7 @@ log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class KnownToken:
+class ValidToken:
     """A token that was presented and is valid."""
 
     id: str
@@ -72,7 +72,7 @@ class KnownToken:
     may_act: bool
 
 
-def create_sign_in_link(*, user: User, life: timedelta = LINK_LIFE, by: str = GANGBOARD) -> str:
+def create_sign_in_link(*, user: User, life: timedelta = LINK_LIFETIME, by: str = GANGBOARD) -> str:
     """Return the secret of a new link that signs `user` in once, within `life`."""
     secret = secrets.token_urlsafe(32)
     name = user.get_username()
@@ -120,7 +120,7 @@ def issue_token(
     *, user: User, may_act: bool = False, days: int = TOKEN_DAYS, by: str = GANGBOARD
 ) -> str:
     """Return a new token `gb_<id>_<secret>`; it is not shown again. Raises PeopleError."""
-    check_open(user)
+    check_enabled(user)
     if not 1 <= days <= LONGEST_TOKEN_DAYS:
         raise PeopleError(f"a token can last from 1 to {LONGEST_TOKEN_DAYS} days, not {days}")
     token_id, secret = secrets.token_hex(8), secrets.token_hex(32)
@@ -139,7 +139,7 @@ def issue_token(
     return f"gb_{token_id}_{secret}"
 
 
-def find_token(token: str) -> KnownToken | None:
+def find_token(token: str) -> ValidToken | None:
     """Return what a presented token stands for; None when unknown, wrong, expired or disabled."""
     prefix, _, rest = token.partition("_")
     token_id, _, secret = rest.partition("_")
@@ -148,12 +148,12 @@ def find_token(token: str) -> KnownToken | None:
         return None
     row = AccessToken.objects.select_related("user").filter(pk=token_id).first()
     # Also for an unknown id, so that the time taken does not tell which ids exist.
-    matches = same_hash(secret, row.secret_hash if row else _NO_HASH)
+    matches = hash_matches(secret, row.secret_hash if row else _NO_HASH)
     now = timezone.now()
     if row is None or not matches or row.expires_at <= now or not row.user.is_active:
         return None
     _note_use(row)
-    return KnownToken(row.pk, _user_of(row), row.may_act)
+    return ValidToken(row.pk, _user_of(row), row.may_act)
 
 
 def is_token_valid(token_id: str, *, user_id: int) -> bool:
@@ -209,7 +209,7 @@ def _record_revoked(row: AccessToken, by: str) -> None:
 def revoke_tokens(*, name: str, by: str = GANGBOARD) -> int:
     """Make all tokens of a user worthless at once; return how many. Raises PeopleError."""
     with transaction.atomic():
-        found = AccessToken.objects.filter(user=known_user(name)).select_related("user")
+        found = AccessToken.objects.filter(user=require_user(name)).select_related("user")
         rows = list(found)
         AccessToken.objects.filter(pk__in=[row.pk for row in rows]).delete()
         for row in rows:
@@ -217,7 +217,7 @@ def revoke_tokens(*, name: str, by: str = GANGBOARD) -> int:
     return len(rows)
 
 
-def try_password(*, name: str, place: str) -> rate_limits.RateLimitResult:
+def count_password_attempt(*, name: str, place: str) -> rate_limits.RateLimitResult:
     """Count an attempt before its password is looked at; `wait` says whether it may be.
 
     Counting first keeps simultaneous attempts within the limit too. `place` is where it comes from:
@@ -229,7 +229,7 @@ def try_password(*, name: str, place: str) -> rate_limits.RateLimitResult:
     )
 
 
-def try_begin(*, sender: str) -> rate_limits.RateLimitResult:
+def count_sign_in_start(*, sender: str) -> rate_limits.RateLimitResult:
     """Count that a sign-in by the identity provider begins; `wait` says whether it may. Outside of transactions.
 
     Each one that begins stores a session for ten minutes. `sender` is the network from which it comes: a whole
@@ -238,7 +238,7 @@ def try_begin(*, sender: str) -> rate_limits.RateLimitResult:
     return rate_limits.take("begin sign-in", sender, most=BEGUN_OF_SENDER, window=BEGIN_WINDOW)
 
 
-def forget_passwords(*, name: str, place: str) -> None:
+def reset_password_attempts(*, name: str, place: str) -> None:
     """After a right password the name starts from zero there."""
     rate_limits.reset_rate_limit(*_password(name, place))
 
@@ -325,7 +325,7 @@ def _refusal(row: AccessToken | None, token: str, shown: str) -> str:
         named = f", {shown}," if shown else ""
         return f"A token{named} was presented that is of nobody, or was revoked."
     which = f"Token {shown} of {_user_of(row).username}"
-    if not same_hash(token.removeprefix(f"{shown}_"), row.secret_hash):
+    if not hash_matches(token.removeprefix(f"{shown}_"), row.secret_hash):
         return f"{which} was presented with a wrong secret."
     if row.expires_at <= timezone.now():
         return f"{which} was presented after it had expired."

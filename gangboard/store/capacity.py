@@ -67,7 +67,7 @@ def save_capacity(
     More than `CHUNK` nodes are stored with `save_nodes`, each chunk in a transaction of its own.
     """
     save_nodes(cluster_id, changed)
-    drop_nodes(cluster_id, gone)
+    delete_stored_nodes(cluster_id, gone)
     row = ClusterCapacity(
         cluster_id=cluster_id,
         observed_at=at,
@@ -89,7 +89,7 @@ def save_nodes(cluster_id: int, rows: Sequence[NodeCapacityRow]) -> None:
     upsert_rows(table, ("cluster_id", *_COLUMNS), ("cluster_id", "name"), values)
 
 
-def drop_nodes(cluster_id: int, names: Sequence[str]) -> None:
+def delete_stored_nodes(cluster_id: int, names: Sequence[str]) -> None:
     """Drop nodes that are gone. Inside `writing`."""
     for start in range(0, len(names), CHUNK):
         NodeCapacity.objects.filter(
@@ -97,7 +97,7 @@ def drop_nodes(cluster_id: int, names: Sequence[str]) -> None:
         ).delete()
 
 
-def stored_nodes(cluster_id: int) -> Iterator[NodeCapacityRow]:
+def read_stored_nodes(cluster_id: int) -> Iterator[NodeCapacityRow]:
     """Yield the nodes as stored, in no order."""
     rows = NodeCapacity.objects.filter(cluster_id=cluster_id).values(*_COLUMNS)
     for row in rows.iterator(chunk_size=1000):
@@ -105,7 +105,7 @@ def stored_nodes(cluster_id: int) -> Iterator[NodeCapacityRow]:
         yield NodeCapacityRow(**row)
 
 
-def stored_shapes(cluster_id: int) -> tuple[str, list[dict[str, Any]]] | None:
+def read_stored_shapes(cluster_id: int) -> tuple[str, list[dict[str, Any]]] | None:
     """Return why nothing can be said, and what fits, as stored; None before the first time."""
     row = ClusterCapacity.objects.filter(cluster_id=cluster_id).values("why", "shapes").first()
     return None if row is None else (row["why"], row["shapes"])

@@ -19,7 +19,7 @@ from gangboard.store.models import Action, FeedEvent, FeedHead, VerdictSpan
 
 CHUNK = 500
 """Events of one statement, and of one transaction that numbers them."""
-KEPT_DAYS = 7
+RETENTION_DAYS = 7
 """Days for which a reader of the feed may have been away."""
 Place = tuple[int, int, str]
 """Number, cluster id and namespace of an event."""
@@ -40,7 +40,7 @@ class FeedType(Enum):
     ACTION = "action"
 
 
-def feed_spans(spans: Iterable[VerdictSpan], type: FeedType, *, at: datetime) -> None:  # noqa: A002  # its column
+def add_span_events(spans: Iterable[VerdictSpan], type: FeedType, *, at: datetime) -> None:  # noqa: A002  # its column
     """Write an event for each span. Inside the transaction that stores the spans."""
     FeedEvent.objects.bulk_create(
         (
@@ -57,7 +57,7 @@ def feed_spans(spans: Iterable[VerdictSpan], type: FeedType, *, at: datetime) ->
     )
 
 
-def feed_action(action: Action, *, at: datetime) -> None:
+def add_action_event(action: Action, *, at: datetime) -> None:
     """Write an event for an action that has ended. Inside the transaction that ends it.
 
     Without its cluster, which was removed, nobody may see it.
@@ -93,7 +93,7 @@ def newest_number() -> int:
     return FeedHead.objects.filter(pk=1).values_list("number", flat=True).first() or 0
 
 
-def read_places(after: int, until: int, *, limit: int) -> Sequence[Place]:
+def read_event_keys(after: int, until: int, *, limit: int) -> Sequence[Place]:
     """Return the places of the events after one number and up to another, in their order (1 query)."""
     events = FeedEvent.objects.filter(number__gt=after, number__lte=until).order_by("number")
     places = events.values_list("number", "cluster_id", "namespace")[:limit]

@@ -23,7 +23,7 @@ from gangboard.plugins import registry
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
 from gangboard.store.objects import BATCH, unpack
-from gangboard.store.uid_lookups import Reference, follow, owned_objects, read_referred
+from gangboard.store.uid_lookups import Reference, follow, owned_objects, read_referenced
 
 _DEEPEST = 8
 """Owners above one another that are followed; real ones have two or three."""
@@ -49,7 +49,7 @@ def read_gang(cluster_id: int, gang: Gang) -> GangModel | None:
         Reference(cluster_id, gang.namespace, uid)
         for uid in (gang.uid, *(ref.uid for ref in detail.groups))
     ]
-    stored = read_referred(references, action_models())
+    stored = read_referenced(references, action_models())
     owner = stored.get(references[0])
     if not isinstance(owner, Owner):
         return None
@@ -72,7 +72,7 @@ def read_target_gang(cluster_id: int, target: Owner, gang: Gang | None) -> GangM
 def read_maker(gang: Gang) -> Owner | None:
     """Return what makes gangs such as this one: the CronJob of a run. One query where there is nothing of the sort."""
     reference = Reference(gang.cluster_id, gang.namespace, gang.uid)
-    found = read_referred([reference], action_models()).get(reference)
+    found = read_referenced([reference], action_models()).get(reference)
     return _maker(gang.cluster_id, found) if isinstance(found, Owner) else None
 
 
@@ -82,7 +82,7 @@ def _maker(cluster_id: int, owner: Owner) -> Owner | None:
     if above is None or not registry.makes_gangs(above.group, above.kind):
         return None
     reference = Reference(cluster_id, owner.meta.ref.namespace, above.uid)
-    found = read_referred([reference], action_models()).get(reference)
+    found = read_referenced([reference], action_models()).get(reference)
     return found if isinstance(found, Owner) else None
 
 
@@ -107,7 +107,7 @@ def find_gangs(
         found |= {start: gangs[here] for start, here in reached.items() if here in gangs}
         reached = {start: here for start, here in reached.items() if start not in found}
         unread = [here for here in reached.values() if here not in read]
-        read |= read_referred(unread, action_models())
+        read |= read_referenced(unread, action_models())
         reached = {
             start: above
             for start, here in reached.items()

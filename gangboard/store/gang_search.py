@@ -66,7 +66,7 @@ def save_search(gangs: Sequence[Mapping[str, Any]]) -> None:
     upsert_rows(GangSearch._meta.db_table, _COLUMNS, ("gang_id",), [_row(one) for one in gangs])
 
 
-def rename_gone(gang_uids: Collection[str], *, cluster_id: int) -> None:
+def index_deleted_gangs(gang_uids: Collection[str], *, cluster_id: int) -> None:
     """Let deleted gangs be found by their own name and place only: their pods and sentence are past."""
     rows = Gang.objects.filter(cluster_id=cluster_id, uid__in=gang_uids)
     gone = rows.values("id", "cluster_id", "name", *_PLACE)
@@ -100,7 +100,7 @@ def _text(lines: Iterable[str]) -> str:
     return f"\n{chr(10).join(lines)}\n".lower().replace("\x00", "")
 
 
-def has_words(words: Iterable[str], viewer: Viewer, silent: Collection[int]) -> Q:
+def matches_words(words: Iterable[str], viewer: Viewer, silent: Collection[int]) -> Q:
     """Return the condition on gangs in which each of the words occurs, in upper or lower case.
 
     Stored sentences have all names in them. Who sees less than the whole cluster is shown them without

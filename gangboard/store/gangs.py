@@ -132,7 +132,7 @@ def unpack_inputs(data: bytes) -> VerdictInputs:
     return _inputs.decode(bytes(data)).inputs if data else VerdictInputs(b"")
 
 
-def outline_gone_gangs(*, gone_for: timedelta) -> None:
+def trim_deleted_gangs(*, gone_for: timedelta) -> None:
     """Reduce the rows of gangs that were deleted so long ago to what lists show of them.
 
     The references by which names in the sentence are redacted go, so the title takes its place.

@@ -36,7 +36,7 @@ def arrived(queue: str) -> None:
     beat(f"orders on {queue}", f"{queue}-orders")
 
 
-def stop_beating(name: str) -> None:
+def remove_heartbeat(name: str) -> None:
     """Forget a process that ends on purpose."""
     Heartbeat.objects.filter(name=name).delete()
 
@@ -46,13 +46,13 @@ def delete_dead_heartbeats() -> None:
     Heartbeat.objects.filter(beat_at__lt=Now() - FORGET).delete()
 
 
-def slots_are_short() -> bool:
+def has_too_few_slots() -> bool:
     """Whether there are more clusters than slots of living poll workers: then they take turns."""
     slots = _living_pollers().aggregate(total=Sum("slots"))["total"] or 0
     return Cluster.objects.count() > slots
 
 
-def living_pollers() -> frozenset[str]:
+def alive_poll_workers() -> frozenset[str]:
     """Return the names of the poll workers that are alive."""
     return frozenset(_living_pollers().values_list("name", flat=True))
 
@@ -64,7 +64,7 @@ def _living_pollers() -> QuerySet[Heartbeat]:
     )
 
 
-class Pulse(threading.Thread):
+class HeartbeatThread(threading.Thread):
     """Says every few seconds that this process is alive."""
 
     def __init__(self, name: str, kind: str, slots: int) -> None:
@@ -87,7 +87,7 @@ class Pulse(threading.Thread):
         """Stop, and take the heartbeat away: a process that stopped on purpose is not dead."""
         self._ended.set()
         try:
-            stop_beating(self._process)
+            remove_heartbeat(self._process)
         except (DatabaseError, InterfaceError) as error:
             log.warning("heartbeat not removed", why=str(error))
         finally:

@@ -55,13 +55,13 @@ def read_all_levers(
     """Return what each of the clusters allows, by its id (4 queries, however many they are)."""
     wanted = list(clusters)
     found = _find([cluster.pk for cluster in wanted])
-    everywhere = read_only_everywhere()
+    everywhere = is_read_only_everywhere()
     return {
         cluster.pk: _levers(cluster, found[cluster.pk], everywhere, forced) for cluster in wanted
     }
 
 
-def read_only_everywhere() -> bool:
+def is_read_only_everywhere() -> bool:
     """Whether the switch of the whole installation is on."""
     return Switch.objects.filter(name=READ_ONLY, is_on=True).exists()
 

@@ -16,7 +16,7 @@ from django.db.models import F
 
 from gangboard.store.bulk_statements import upsert_rows
 from gangboard.store.cluster_leases import ClusterLease, confirm_lease
-from gangboard.store.gang_search import rename_gone
+from gangboard.store.gang_search import index_deleted_gangs
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
 from gangboard.store.outages import record_outage
 
@@ -53,7 +53,7 @@ class ObjectRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceView:
+class ResourceStatus:
     """How a resource can be seen now."""
 
     resource: str
@@ -70,7 +70,7 @@ class ResourceView:
     problems_count: int = 0
 
 
-_VIEW_COLUMNS = tuple(ResourceView.__dataclass_fields__)
+_VIEW_COLUMNS = tuple(ResourceStatus.__dataclass_fields__)
 
 
 @contextmanager
@@ -108,10 +108,10 @@ def delete_objects(cluster_id: int, uids: Sequence[str]) -> None:
         ).delete()
 
 
-def forget_history(lease: ClusterLease, *, events: str) -> None:
+def invalidate_cluster(lease: ClusterLease, *, events: str) -> None:
     """Let all that is stored of a cluster count as not read yet. Raises LeaseLostError.
 
-    As after a change of all decoders: see `forget_other_decoders`, which does the rest. What `events`
+    As after a change of all decoders: see `invalidate_other_decoders`, which does the rest. What `events`
     have told, the resource of that key, is deleted: a list does not say which of it was never true.
     """
     with writing(lease):
@@ -123,7 +123,7 @@ def forget_history(lease: ClusterLease, *, events: str) -> None:
             delete_objects(lease.cluster_id, portion)
 
 
-def forget_other_decoders(lease: ClusterLease, decoders: Mapping[str, int]) -> None:
+def invalidate_other_decoders(lease: ClusterLease, decoders: Mapping[str, int]) -> None:
     """Let objects that another decoder has stored count as not read yet. Raises LeaseLostError.
 
     `decoders`: resource → version of its decoder here. The rows stay, so nothing counts as gone
@@ -138,10 +138,10 @@ def forget_other_decoders(lease: ClusterLease, decoders: Mapping[str, int]) -> N
     stored = dict(states.values_list("resource", "decoder_version"))
     others = [key for key, version in decoders.items() if stored.get(key) != version]
     if others:
-        read_again(lease, others)
+        invalidate_resources(lease, others)
 
 
-def read_again(lease: ClusterLease, resources: Collection[str]) -> None:
+def invalidate_resources(lease: ClusterLease, resources: Collection[str]) -> None:
     """Let the stored objects of these resources count as not read yet. Raises LeaseLostError."""
     states = ResourceState.objects.filter(cluster_id=lease.cluster_id)
     with writing(lease):
@@ -156,7 +156,7 @@ def read_again(lease: ClusterLease, resources: Collection[str]) -> None:
         last = portion[-1]
 
 
-def save_views(cluster_id: int, views: Iterable[ResourceView]) -> None:
+def save_resource_statuses(cluster_id: int, views: Iterable[ResourceStatus]) -> None:
     """Insert or update how resources can be seen."""
     values = [
         (cluster_id, *(_adapt(name, getattr(view, name)) for name in _VIEW_COLUMNS))
@@ -196,7 +196,7 @@ def save_gangs(rows: Sequence[dict[str, Any]]) -> None:
     upsert_rows(Gang._meta.db_table, _GANG_COLUMNS, ("id",), values)
 
 
-def mark_gangs_gone(cluster_id: int, uids: Sequence[str], *, at: datetime, version: int) -> int:
+def mark_gangs_deleted(cluster_id: int, uids: Sequence[str], *, at: datetime, version: int) -> int:
     """Say that the owners of these gangs were seen deleted; return how many were there."""
     changed = 0
     for start in range(0, len(uids), CHUNK):
@@ -204,7 +204,7 @@ def mark_gangs_gone(cluster_id: int, uids: Sequence[str], *, at: datetime, versi
         changed += Gang.objects.filter(cluster_id=cluster_id, uid__in=some, gone_at=None).update(
             gone_at=at, changed_version=version
         )
-        rename_gone(some, cluster_id=cluster_id)
+        index_deleted_gangs(some, cluster_id=cluster_id)
     return changed
 
 

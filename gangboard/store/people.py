@@ -51,7 +51,7 @@ def create_user(
     return user, existing is None
 
 
-def make_user(
+def create_new_user(
     *,
     name: str,
     role: str,
@@ -84,7 +84,7 @@ def find_user(*, name: str) -> User | None:
     return User.objects.filter(username=name).first()
 
 
-def known_user(name: str) -> User:
+def require_user(name: str) -> User:
     """Return the user of that name. Raises PeopleError, which names all there are."""
     user = find_user(name=name)
     if user is None:
@@ -145,7 +145,7 @@ def remove_role(
     Raises PeopleError for an unknown user or a role that it does not have there, and ClusterError.
     With `keep_admin` also if no admin of everything would be left.
     """
-    user = known_user(name)
+    user = require_user(name)
     cluster = None if cluster_name is None else find_cluster(name=cluster_name)
     text = role_text(role, cluster_name, namespace)
     with transaction.atomic():
@@ -187,7 +187,7 @@ def check_admin_left() -> None:
 def enable_user(*, name: str, by: str = GANGBOARD) -> None:
     """Open a disabled account again. It has no role and no password. Raises PeopleError."""
     with transaction.atomic():
-        user = known_user(name)
+        user = require_user(name)
         if user.is_active:
             raise PeopleError(f"the account of {name} is open already")
         user.is_active = True
@@ -203,7 +203,7 @@ def disable_user(*, name: str, by: str = GANGBOARD, keep_admin: bool = False) ->
     no admin of everything would be left.
     """
     with transaction.atomic():
-        user = known_user(name)
+        user = require_user(name)
         user.is_active = False
         # Sessions are tied to the hash of the password: no older one works any more.
         user.set_unusable_password()
@@ -221,8 +221,8 @@ def disable_user(*, name: str, by: str = GANGBOARD, keep_admin: bool = False) ->
 def change_password(*, name: str, password: str, by: str = GANGBOARD) -> None:
     """Give a user another password; sessions, which are tied to it, end. Raises PeopleError."""
     with transaction.atomic():
-        user = known_user(name)
-        check_open(user)
+        user = require_user(name)
+        check_enabled(user)
         user.set_password(password)
         user.save(update_fields=["password"])
         delete_sessions(SessionRecord.objects.filter(user=user))
@@ -248,7 +248,7 @@ def delete_sessions(records: QuerySet[SessionRecord]) -> int:
     return number
 
 
-def check_open(user: User) -> None:
+def check_enabled(user: User) -> None:
     """Raise PeopleError for an account that is disabled."""
     if not user.is_active:
         raise PeopleError(

@@ -35,7 +35,7 @@ def seal(document: dict[str, Any]) -> bytes:
     return _keys().encrypt(json.dumps(document).encode())
 
 
-def seal_again(sealed: bytes) -> bytes:
+def reseal(sealed: bytes) -> bytes:
     """Encrypt what `seal` made with the newest key. Raises SecretUnreadableError."""
     return seal(unseal(sealed))
 
@@ -59,7 +59,7 @@ def hash_secret(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def same_hash(secret: str, secret_hash: str) -> bool:
+def hash_matches(secret: str, secret_hash: str) -> bool:
     """Compare in constant time."""
     return hmac.compare_digest(hash_secret(secret), secret_hash)
 
@@ -86,7 +86,7 @@ def rotate_keys(*, by: str) -> Rotation:
         if sealed is None:
             continue
         try:
-            new = seal_again(bytes(sealed))
+            new = reseal(bytes(sealed))
         except SecretUnreadableError:
             unreadable.add(row.name)
             continue

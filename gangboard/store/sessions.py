@@ -157,7 +157,7 @@ def begin_session(
     )
 
 
-def owner_of_ended(session_key: str) -> int | None:
+def owner_of_ended_session(session_key: str) -> int | None:
     """Return the id of the person whose session a cookie was, also after its end by time; None if nobody can tell.
 
     That proves nothing about who sends the cookie. A session that was ended by hand has no record.
@@ -179,7 +179,7 @@ def is_fresh(session: SessionBase) -> bool:
     return 0 <= timezone.now().timestamp() - signed_in_at <= FRESH.total_seconds()
 
 
-def note_use(session: SessionStore, *, address: str) -> None:
+def record_session_use(session: SessionStore, *, address: str) -> None:
     """Put off the idle end of a signed-in session, at most once in USE_STEP. Call it outside transactions."""
     end, key = session.stored_end, session.session_key
     if end is None or key is None or SESSION_KEY not in session:

@@ -76,7 +76,7 @@ class HoldRecord:
     """The action is verified and the newest on its Job."""
 
 
-def relied_on(action: Action) -> dict[str, Any] | None:
+def recorded_hold(action: Action) -> dict[str, Any] | None:
     """Return the Hold that keeps what was asked for: the action's own, or the one that it found."""
     if action.lever != HOLD_LEVER or action.verb != Verb.SUSPEND:
         return None
@@ -84,7 +84,7 @@ def relied_on(action: Action) -> dict[str, Any] | None:
     return found
 
 
-def ended_records(
+def expired_hold_records(
     cluster_ids: Collection[int], action_ids: Collection[str], now: datetime
 ) -> Iterator[HoldRecord]:
     """Yield the records whose end is over: of guarded actions, and of those with these ids."""
@@ -98,7 +98,7 @@ def ended_records(
 
 def _records(rows: QuerySet[Action]) -> Iterator[HoldRecord]:
     for action in rows:
-        hold, subjects = relied_on(action), action.context.get("subjects")
+        hold, subjects = recorded_hold(action), action.context.get("subjects")
         if hold is None or not hold.get("uid") or not subjects:
             continue
         yield HoldRecord(
@@ -112,7 +112,7 @@ def _records(rows: QuerySet[Action]) -> Iterator[HoldRecord]:
         )
 
 
-def made_by_actions(cluster_id: int, holds: Collection[Hold]) -> frozenset[str]:
+def holds_made_by_actions(cluster_id: int, holds: Collection[Hold]) -> frozenset[str]:
     """Return the uids of those Holds that an action made here and that are still about the same Job."""
     made: set[tuple[str, str, str]] = set()
     for portion in _portions({hold.action for hold in holds if hold.action}):

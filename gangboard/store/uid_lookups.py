@@ -48,7 +48,7 @@ def follow(rows: QuerySet[Row], references: Iterable[Reference]) -> dict[Referen
     return found
 
 
-def read_referred(
+def read_referenced(
     references: Iterable[Reference], models: dict[str, type[Any]]
 ) -> dict[Reference, Any]:
     """Return the stored object of each reference, decoded. Other resources than those in `models` do not count."""

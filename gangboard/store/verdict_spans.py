@@ -16,7 +16,7 @@ from django.db.models.functions import Greatest
 
 from gangboard.domain.verdict import Finding
 from gangboard.store.bulk_statements import delete_in_batches
-from gangboard.store.feed import FeedType, feed_spans
+from gangboard.store.feed import FeedType, add_span_events
 from gangboard.store.gangs import decode_detail
 from gangboard.store.models import Gang, VerdictSpan
 
@@ -104,7 +104,7 @@ def record_verdicts(
     # First the ends: a gang has no two open spans at any moment.
     VerdictSpan.objects.bulk_update(ended, ["ended_at", "last"], batch_size=CHUNK)
     VerdictSpan.objects.bulk_create([*begun, *news], batch_size=CHUNK)
-    feed_spans(news, FeedType.VERDICT, at=at)
+    add_span_events(news, FeedType.VERDICT, at=at)
 
 
 def end_spans(cluster_id: int, uids: Sequence[str], *, at: datetime) -> None:
@@ -115,7 +115,7 @@ def end_spans(cluster_id: int, uids: Sequence[str], *, at: datetime) -> None:
         VerdictSpan.objects.filter(pk__in=[span.pk for span in spans]).update(
             ended_at=Greatest("began_at", at), last=True
         )
-        feed_spans(spans, FeedType.DELETED, at=at)
+        add_span_events(spans, FeedType.DELETED, at=at)
 
 
 def delete_old_spans(*, ended_before: datetime) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simulator.scripts import Gang, Role, Say
-from simulator.shapes import PodTemplate
+from simulator.fleet_spec import Gang, Role, Say
+from simulator.manifests import PodTemplate
 
 _CPU = PodTemplate(cpu="4", pool="cpu")
 _ONE = PodTemplate(gpus=1, pool="a100")

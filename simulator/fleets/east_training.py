@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simulator.scripts import Gang, Role
-from simulator.shapes import PodTemplate
+from simulator.fleet_spec import Gang, Role
+from simulator.manifests import PodTemplate
 
 _WHOLE = PodTemplate(gpus=8, cpu="64", memory="512Gi", pool="b100")
 _HALF = PodTemplate(gpus=4, cpu="32", memory="256Gi", pool="b100")

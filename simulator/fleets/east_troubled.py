@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simulator.scripts import Gang, Role
-from simulator.shapes import PodTemplate
+from simulator.fleet_spec import Gang, Role
+from simulator.manifests import PodTemplate
 
 _DRIVER = PodTemplate(cpu="8", memory="32Gi", pool="cpu", image="registry.example/ml/driver:26.10")
 _TYPO = "registry.example/ml/sam-distil:latest"

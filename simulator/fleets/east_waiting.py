@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simulator.scripts import Gang, Role, Say
-from simulator.shapes import PodTemplate
+from simulator.fleet_spec import Gang, Role, Say
+from simulator.manifests import PodTemplate
 
 _BIG = PodTemplate(gpus=8, cpu="64", memory="512Gi", pool="h100")
 _NEW = ("1.37", "1.36")

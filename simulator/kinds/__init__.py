@@ -12,8 +12,8 @@ import pkgutil
 from functools import cache
 from types import ModuleType
 
+from simulator.fleet_spec import Fleet
 from simulator.resources import Resource
-from simulator.scripts import Fleet
 
 
 @cache

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator import shapes
+from simulator import manifests
+from simulator.fleet_spec import Gang
 from simulator.resources import Resource
-from simulator.scripts import Gang
 
 if TYPE_CHECKING:
     from simulator.builder import Builder
@@ -29,7 +29,7 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
     builder.world.set_status(PODGROUPS, group, {"phase": phase}, "podgroup-controller")
     found = []
     for index in range(role.pods):
-        pod = shapes.bare_pod(f"{gang.name}-{index}", gang.namespace, role.template)
+        pod = manifests.bare_pod(f"{gang.name}-{index}", gang.namespace, role.template)
         pod["spec"]["schedulerName"] = _SCHEDULER
         pod["metadata"]["labels"] = {"scheduling.x-k8s.io/pod-group": gang.name}
         found.append(builder.make_pod(gang, pod, role.state(index), ""))

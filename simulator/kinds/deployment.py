@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator import apps_v1, shapes
+from simulator import apps_v1, manifests
+from simulator.fleet_spec import Gang
 from simulator.resources import DEPLOYMENTS, REPLICASETS
-from simulator.scripts import Gang
 
 if TYPE_CHECKING:
     from simulator.builder import Builder
@@ -48,7 +48,7 @@ def _replicaset(
         "namespace": gang.namespace,
         "annotations": dict(_REVISION),
         "labels": labels,
-        "ownerReferences": [shapes.owner_reference(owner)],
+        "ownerReferences": [manifests.owner_reference(owner)],
     }
     spec = apps_v1.replicated(gang, labels)
     return builder.create(REPLICASETS, {"metadata": meta, "spec": spec}, builder.born(gang))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from simulator.fleet_spec import Gang
 from simulator.kinds import leaderworkerset
 from simulator.resources import DISAGGREGATEDSETS
-from simulator.scripts import Gang
 
 if TYPE_CHECKING:
     from simulator.builder import Builder

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator import shapes
+from simulator import manifests
+from simulator.fleet_spec import Gang, Role
+from simulator.manifests import owner_reference
 from simulator.resources import LEADERWORKERSETS, STATEFULSETS
-from simulator.scripts import Gang, Role
-from simulator.shapes import owner_reference
 
 if TYPE_CHECKING:
     from simulator.builder import Builder
@@ -70,7 +70,7 @@ def _replica(
         if state == "absent":
             continue
         leader = f"{name}-{replica}"
-        pod = shapes.bare_pod(
+        pod = manifests.bare_pod(
             leader if index == 0 else f"{leader}-{index}", gang.namespace, role.template
         )
         pod["metadata"]["labels"] = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator import jobstates, shapes
+from simulator import job_status, manifests
+from simulator.fleet_spec import Gang
 from simulator.resources import MINICLUSTERS
-from simulator.scripts import Gang
 from simulator.writes import timestamp
 
 if TYPE_CHECKING:
@@ -24,15 +24,15 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
     meta = {"name": gang.name, "namespace": gang.namespace}
     spec = {"containers": [{"image": role.template.image, "runFlux": True}], "size": role.pods}
     made = builder.create(MINICLUSTERS, {"metadata": meta, "spec": spec}, builder.born(gang))
-    job = shapes.job(
-        gang.name, gang.namespace, shapes.job_spec(role.template, role.pods, backoff_limit=100)
+    job = manifests.job(
+        gang.name, gang.namespace, manifests.job_spec(role.template, role.pods, backoff_limit=100)
     )
-    job["metadata"]["ownerReferences"] = [shapes.owner_reference(made)]
+    job["metadata"]["ownerReferences"] = [manifests.owner_reference(made)]
     _, pods = builder.make_job(gang, role, job, 0)
     type_ = "JobMiniClusterReady"
     now = timestamp(builder.began(gang))
     status = {
-        "conditions": [jobstates.plain_condition(type_, "True", type_, type_, now)],
+        "conditions": [job_status.plain_condition(type_, "True", type_, type_, now)],
         "jobid": "",
         "maximumSize": role.pods,
         "selector": f"hpa-selector={gang.name}",

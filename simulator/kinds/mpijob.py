@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator import operators, shapes
+from simulator import manifests, operators
+from simulator.fleet_spec import Gang, Role
 from simulator.resources import JOBS, PODS, Resource
-from simulator.scripts import Gang, Role
 
 if TYPE_CHECKING:
     from simulator.builder import Builder
@@ -42,11 +42,11 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
 
 
 def _launch(builder: Builder, gang: Gang, role: Role, owner: Json) -> list[Json]:
-    spec = shapes.job_spec(role.template, 1, suspend=gang.suspended)
+    spec = manifests.job_spec(role.template, 1, suspend=gang.suspended)
     spec["template"]["metadata"]["labels"] = _labels(gang.name, role.name)
     labels = {"app": gang.name}
-    job = shapes.job(f"{gang.name}-launcher", gang.namespace, spec, labels=labels)
-    job["metadata"]["ownerReferences"] = [shapes.owner_reference(owner)]
+    job = manifests.job(f"{gang.name}-launcher", gang.namespace, spec, labels=labels)
+    job["metadata"]["ownerReferences"] = [manifests.owner_reference(owner)]
     return builder.make_job(gang, role, job, 0)[1]
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator import shapes
+from simulator import manifests
+from simulator.fleet_spec import Gang, Role
+from simulator.manifests import owner_reference
 from simulator.resources import Resource
-from simulator.scripts import Gang, Role
-from simulator.shapes import owner_reference
 
 if TYPE_CHECKING:
     from simulator.builder import Builder
@@ -112,7 +112,7 @@ def _pods(builder: Builder, gang: Gang, role: Role, clique: Json) -> list[Json]:
         state = role.state(index)
         if state == "absent":
             continue
-        pod = shapes.bare_pod(f"{name}-{index}", gang.namespace, role.template)
+        pod = manifests.bare_pod(f"{name}-{index}", gang.namespace, role.template)
         pod["metadata"]["labels"] = {
             **_labels(gang),
             "grove.io/podclique": name,

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator import jobstates
+from simulator import job_status
 from simulator.controller import Controller
+from simulator.fleet_spec import Gang, Role
 from simulator.kubelet import Kubelet
+from simulator.manifests import finish_pod_spec, owner_reference
 from simulator.resources import PODS, RAYCLUSTERS
-from simulator.scripts import Gang, Role
-from simulator.shapes import finish_pod_spec, owner_reference
 from simulator.world import World
 from simulator.writes import timestamp
 
@@ -124,7 +124,7 @@ class RayClusterController(Controller):
         if obj["spec"].get("suspend"):
             for pod in there:
                 if "deletionTimestamp" not in pod["metadata"]:
-                    self._world.pardoned.add(pod["metadata"]["uid"])
+                    self._world.expected_removals.add(pod["metadata"]["uid"])
                     self._kubelet.end(pod)
         else:
             names = {pod["metadata"]["name"] for pod in there}
@@ -143,17 +143,17 @@ def _status(cluster: Json, pods: list[Json], now: str) -> Json:
     suspends = bool(cluster["spec"].get("suspend"))
     rests = suspends and not pods
     heads = [pod for pod in pods if pod["metadata"]["labels"]["ray.io/group"] == _HEAD]
-    is_ready = bool(heads) and jobstates.is_ready(heads[0])
+    is_ready = bool(heads) and job_status.is_ready(heads[0])
     rows = (
         ("HeadPodReady", is_ready, "HeadPodRunningAndReady" if is_ready else "ContainersNotReady"),
         ("RayClusterSuspending", suspends and not rests, "RayClusterSuspending"),
         ("RayClusterSuspended", rests, "RayClusterSuspended"),
     )
     for type_, holds, reason in rows:
-        row = jobstates.plain_condition(type_, str(holds), reason, "", now)
-        jobstates.set_condition(conditions, row)
+        row = job_status.plain_condition(type_, str(holds), reason, "", now)
+        job_status.set_condition(conditions, row)
     wanted = sum(group["replicas"] for group in cluster["spec"]["workerGroupSpecs"])
-    ready = sum(jobstates.is_ready(pod) for pod in pods if pod not in heads)
+    ready = sum(job_status.is_ready(pod) for pod in pods if pod not in heads)
     return {
         "conditions": conditions,
         "desiredWorkerReplicas": wanted,

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from simulator.controller import Controller
+from simulator.fleet_spec import Gang
 from simulator.kinds import raycluster
 from simulator.kubelet import Kubelet
+from simulator.manifests import owner_reference
 from simulator.resources import PODS, RAYCLUSTERS, RAYJOBS
-from simulator.scripts import Gang
-from simulator.shapes import owner_reference
 from simulator.world import World, key_of
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class RayJobController(Controller):
 
     def _take_away(self, cluster: Json) -> None:
         for pod in self._world.owned(cluster["metadata"]["uid"], PODS):
-            self._world.pardoned.add(pod["metadata"]["uid"])
+            self._world.expected_removals.add(pod["metadata"]["uid"])
             self._kubelet.end(pod)
         self._world.writer.remove(RAYCLUSTERS, key_of(cluster))
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator import jobstates
+from simulator import job_status
 from simulator.controller import Controller
+from simulator.fleet_spec import Gang
 from simulator.kinds import raycluster
+from simulator.manifests import owner_reference
 from simulator.resources import RAYCLUSTERS, RAYSERVICES
-from simulator.scripts import Gang
-from simulator.shapes import owner_reference
 from simulator.world import World, key_of
 from simulator.writes import timestamp
 
@@ -48,7 +48,7 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
             "message": "replica of deployment chat failed its health check",
         }
         served["applicationStatuses"] = {"chat": said}
-    conditions = [jobstates.plain_condition(*row, timestamp(builder.began(gang)))]
+    conditions = [job_status.plain_condition(*row, timestamp(builder.began(gang)))]
     status = {"activeServiceStatus": served, "conditions": conditions}
     builder.world.set_status(RAYSERVICES, made, status, raycluster.MANAGER)
     return pods
@@ -67,9 +67,9 @@ class _RayServices(Controller):
                 # The garbage collector takes the pods, which it finds by their owner.
                 self._world.writer.remove(RAYCLUSTERS, key_of(cluster))
             self._say(obj, "", _SUSPENDED, _SERVES_NOT)
-        elif jobstates.has_condition(obj, "Suspended"):
+        elif job_status.has_condition(obj, "Suspended"):
             self._say(obj, self._make_cluster(obj)["metadata"]["name"], _RESUMED)
-        elif clusters and jobstates.condition_of(obj, "Suspended") and _is_ready(clusters[0]):
+        elif clusters and job_status.condition_of(obj, "Suspended") and _is_ready(clusters[0]):
             self._say(obj, clusters[0]["metadata"]["name"], _SERVES)
 
     def _make_cluster(self, service: Json) -> Json:
@@ -88,7 +88,7 @@ class _RayServices(Controller):
         conditions = [dict(one) for one in service["status"].get("conditions", [])]
         now = self._world.timestamp()
         news = [
-            jobstates.set_condition(conditions, jobstates.plain_condition(*row, now))
+            job_status.set_condition(conditions, job_status.plain_condition(*row, now))
             for row in rows
         ]
         if any(news):
@@ -100,7 +100,7 @@ class _RayServices(Controller):
 def _is_ready(cluster: Json) -> bool:
     status = cluster.get("status", {})
     return bool(
-        jobstates.has_condition(cluster, "HeadPodReady")
+        job_status.has_condition(cluster, "HeadPodReady")
         and status.get("readyWorkerReplicas") == status.get("desiredWorkerReplicas")
     )
 

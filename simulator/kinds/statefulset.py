@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from simulator import apps_v1
+from simulator.fleet_spec import Gang
 from simulator.resources import STATEFULSETS
-from simulator.scripts import Gang
 
 if TYPE_CHECKING:
     from simulator.builder import Builder

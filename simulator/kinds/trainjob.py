@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator import jobstates
+from simulator import job_status
 from simulator.controller import Controller
+from simulator.fleet_spec import Gang
 from simulator.resources import JOBSETS, TRAINJOBS
-from simulator.scripts import Gang
 from simulator.world import World
 from simulator.writes import timestamp
 
@@ -60,7 +60,7 @@ class _TrainJobController(Controller):
     def _sync(self, obj: Json) -> None:
         wanted = bool(obj["spec"].get("suspend"))
         made = self._world.owned(obj["metadata"]["uid"], JOBSETS)
-        if not made or jobstates.is_finished(obj):
+        if not made or job_status.is_finished(obj):
             return
         (jobset,) = made
         if bool(jobset["spec"].get("suspend")) is not wanted:
@@ -72,8 +72,8 @@ class _TrainJobController(Controller):
             jobset = self._world.change(JOBSETS, jobset, put, _MANAGER)
         conditions = list(obj.get("status", {}).get("conditions", []))
         # It is computed from its own spec alone: it says nothing of pods.
-        if wanted or jobstates.condition_of(obj, "Suspended"):
-            jobstates.set_condition(conditions, _suspended(wanted, self._world.timestamp()))
+        if wanted or job_status.condition_of(obj, "Suspended"):
+            job_status.set_condition(conditions, _suspended(wanted, self._world.timestamp()))
         status = _status(jobset, conditions)
         if status != obj.get("status"):
             self._world.set_status(TRAINJOBS, obj, status, _MANAGER)
@@ -86,10 +86,10 @@ def controller(world: World, _kubelet: Kubelet) -> Controller:
 
 def _suspended(suspended: bool, now: str) -> Json:
     if suspended:
-        return jobstates.plain_condition(
+        return job_status.plain_condition(
             "Suspended", "True", "Suspended", "TrainJob is suspended", now
         )
-    return jobstates.plain_condition("Suspended", "False", "Resumed", "TrainJob is resumed", now)
+    return job_status.plain_condition("Suspended", "False", "Resumed", "TrainJob is resumed", now)
 
 
 def _status(jobset: Json, conditions: list[Json]) -> Json:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator import jobstates, shapes
+from simulator import job_status, manifests
 from simulator.controller import Controller
+from simulator.fleet_spec import Gang, Role
+from simulator.manifests import owner_reference
 from simulator.resources import PODS, Resource
-from simulator.scripts import Gang, Role
-from simulator.shapes import owner_reference
 from simulator.store import Key, Record
 from simulator.world import World, key_of, typed
 
@@ -120,7 +120,7 @@ def _pods(builder: Builder, gang: Gang, job: Json) -> list[Json]:
 def _pod(job: Json, task: Json, index: int) -> Json:
     """Return a pod of a task as it is when nobody has looked at it yet."""
     name, spec = job["metadata"]["name"], dict(task["template"]["spec"])
-    shapes.finish_pod_spec(spec, 0)
+    manifests.finish_pod_spec(spec, 0)
     meta = {
         "name": f"{name}-{task['name']}-{index}",
         "namespace": job["metadata"]["namespace"],
@@ -156,7 +156,7 @@ class _Volcano(Controller):
             job = self._world.find(JOBS, (key[0], target["name"]))
             if job is None or job["metadata"]["uid"] != target["uid"]:
                 return
-            self._world.thaw(JOBS, key_of(job))
+            self._world.release_from_script(JOBS, key_of(job))
             note = f"Start to execute command {action}, and clean it up to make sure executed not more than once."
             self._world.recorder.record(job, "CommandIssued", note, source=_MANAGER)
             phase = _phase(job)
@@ -183,7 +183,7 @@ class _Volcano(Controller):
         pods = self._world.owned(job["metadata"]["uid"], PODS)
         for pod in pods:
             if "deletionTimestamp" not in pod["metadata"]:
-                self._world.pardoned.add(pod["metadata"]["uid"])
+                self._world.expected_removals.add(pod["metadata"]["uid"])
                 self._kubelet.end(pod)
         return not pods
 
@@ -191,7 +191,7 @@ class _Volcano(Controller):
         """Make its PodGroup; once there is room for all pods, make and bind these. Running as soon as they are."""
         pods = self._world.owned(job["metadata"]["uid"], PODS)
         if pods:
-            if all(jobstates.is_ready(pod) for pod in pods):
+            if all(job_status.is_ready(pod) for pod in pods):
                 self._enter(job, "Running")
             return
         if not self._world.owned(job["metadata"]["uid"], PODGROUPS):

@@ -104,7 +104,7 @@ def test_an_end_that_is_believed_whoever_wrote_it(monkeypatch: pytest.MonkeyPatc
                     is_guarded=False,
                 )
 
-    monkeypatch.setattr(hold_expiry, "ended_records", believe)
+    monkeypatch.setattr(hold_expiry, "expired_hold_records", believe)
     _find("no_hold_goes_before_its_end")
 
 

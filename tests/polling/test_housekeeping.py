@@ -16,7 +16,7 @@ from gangboard.actions.tasks import sweep
 from gangboard.polling import tasks
 from gangboard.polling.tasks import housekeep, seed
 from gangboard.store import authentication, bulk_statements, sessions
-from gangboard.store.heartbeats import beat, slots_are_short
+from gangboard.store.heartbeats import beat, has_too_few_slots
 from gangboard.store.models import (
     AccessToken,
     Attempts,
@@ -90,11 +90,11 @@ def test_old_links_and_dead_processes_are_dropped() -> None:
 def test_slots_are_short_when_there_are_more_clusters_than_living_slots() -> None:
     for name in ("one", "two"):
         Cluster.objects.create(name=name, server="https://x", credentials=b"")
-    assert slots_are_short()
+    assert has_too_few_slots()
     beat("worker", "poll", 1)
-    assert slots_are_short()
+    assert has_too_few_slots()
     beat("other", "poll", 1)
-    assert not slots_are_short()
+    assert not has_too_few_slots()
 
 
 def test_seeding_orders_a_poll_of_each_free_cluster_and_shows_that_orders_arrive(

@@ -13,8 +13,8 @@ from simulator import EXPECTED, Fleet, Gang, NodePool, PodTemplate, Role, Simula
 from simulator.builder import FleetError
 from simulator.fleet import EAST, WEST
 from simulator.kinds import by_kind
-from simulator.placing import Room, requests_of
-from simulator.podstates import WORDS
+from simulator.placement import Room, requests_of
+from simulator.pod_status import WORDS
 from tests.controlplane.client import ApiError, Client, Json
 from tests.simulator.conftest import Start, client_of
 

@@ -12,7 +12,7 @@ from gangboard.store import heartbeats
 def test_a_heartbeat_survives_the_database(
     monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    pulse = heartbeats.Pulse("poll-1", "poll", 8)
+    pulse = heartbeats.HeartbeatThread("poll-1", "poll", 8)
     beats: list[int] = []
     closed: list[bool] = []
 

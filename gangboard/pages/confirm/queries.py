@@ -25,7 +25,7 @@ from gangboard.store.gang_objects import action_models, find_gangs, read_gang
 from gangboard.store.gangs import Detail, unpack_detail
 from gangboard.store.levers import read_levers
 from gangboard.store.models import Action, Cluster, Gang
-from gangboard.store.uid_lookups import Reference, follow, read_referred
+from gangboard.store.uid_lookups import Reference, follow, read_referenced
 
 _ENDED = (Health.SUCCEEDED, Health.FAILED)
 
@@ -145,7 +145,7 @@ def _gang_totals(gang: Gang, detail: Detail, uids: Collection[str]) -> ActionTot
         for pod in pods
         if pod.node
     }
-    owners = read_referred(makers, action_models())
+    owners = read_referenced(makers, action_models())
     each = {maker.uid: _accelerators_per_pod(owners.get(maker)) for maker in makers}
     return ActionTotals(len(pods), _sum(pods, jobs, gang.uid, each))
 

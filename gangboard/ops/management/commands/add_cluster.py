@@ -14,7 +14,7 @@ from gangboard.ops.kubeconfigs import (
     save_access,
     save_actor,
 )
-from gangboard.ops.trial_lines import actor_lines, step_lines, unanswered_lines
+from gangboard.ops.trial_lines import actor_lines, step_lines, unreachable_lines
 from gangboard.policy.lever_permissions import Wanted
 from gangboard.polling.actor_trial import try_actor
 from gangboard.polling.cluster_trial import Access, Trial, in_cluster_access, try_cluster
@@ -110,7 +110,7 @@ class Command(DatabaseCommand):
         try:
             lines = actor_lines(name, actor.context, try_actor(actor, Wanted()))
         except KubeError as error:
-            lines = unanswered_lines(name, actor, error)
+            lines = unreachable_lines(name, actor, error)
         for line in lines:
             self.stdout.write(line)
 

@@ -31,7 +31,7 @@ class Command(DatabaseCommand):
                 f"there is no user {options['user']!r}; make one with manage.py create_user"
             )
         try:
-            people.check_open(user)
+            people.check_enabled(user)
             if options["act"]:
                 people.check_may_act(user)
             token = authentication.issue_token(

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from gangboard.kube.errors import CredentialError, KubeError
 from gangboard.ops.database_command import DatabaseCommand, command_author
 from gangboard.ops.kubeconfigs import expiry_sentence, read_access, save_actor
-from gangboard.ops.trial_lines import actor_lines, unanswered_lines
+from gangboard.ops.trial_lines import actor_lines, unreachable_lines
 from gangboard.polling.actor_trial import try_actor_of
 from gangboard.polling.cluster_trial import Access, mounted_access
 from gangboard.store import clusters
@@ -76,7 +76,7 @@ class Command(DatabaseCommand):
         try:
             trial = try_actor_of(cluster, access)
         except KubeError as error:
-            for line in unanswered_lines(name, access, error):
+            for line in unreachable_lines(name, access, error):
                 self.stdout.write(line)
             return
         clusters.refuse_second_name(name, trial.uid)

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from simulator.shapes import PodTemplate
+from simulator.manifests import PodTemplate
 
 Json = dict[str, Any]
 
@@ -138,7 +138,7 @@ class NodePool:
 
 
 @dataclass(frozen=True, slots=True)
-class QueueScript:
+class QueueSpec:
     """A ClusterQueue with quotas of GPUs, and a LocalQueue of its name in each namespace.
 
     JobSets with its name in label `kueue.x-k8s.io/queue-name` are in it: admitted, or suspended and waiting.
@@ -164,7 +164,7 @@ class Fleet:
     story_namespaces: tuple[str, ...] = ()
     story_gpus: tuple[int, ...] = (4, 4, 8)
     """Sizes of the story's pods, to be picked from."""
-    queues: tuple[QueueScript, ...] = ()
+    queues: tuple[QueueSpec, ...] = ()
     story_gangs: int = 8
     """How many gangs of the story there are at most: a few more than there is room for."""
     has_captures: bool = False

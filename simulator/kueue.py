@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from simulator.children import PRIORITIES
-from simulator.jobstates import has_condition, plain_condition, set_condition
+from simulator.child_objects import PRIORITIES
+from simulator.fleet_spec import Fleet, QueueSpec
+from simulator.job_status import has_condition, plain_condition, set_condition
+from simulator.manifests import GPU
 from simulator.resources import (
     CLUSTER_QUEUES,
     JOBSETS,
@@ -20,8 +22,6 @@ from simulator.resources import (
     RESOURCE_FLAVORS,
     Resource,
 )
-from simulator.scripts import Fleet, QueueScript
-from simulator.shapes import GPU
 from simulator.world import World, key_of, typed
 
 Json = dict[str, Any]
@@ -32,7 +32,7 @@ _DELAY = 0.1
 _POD_SET = "couldn't assign flavors to pod set "
 
 
-class Queueing:
+class KueueController:
     """The queues of a fleet, and the Workloads of the JobSets that name one."""
 
     def __init__(self, world: World, fleet: Fleet) -> None:
@@ -172,7 +172,7 @@ class Queueing:
             jobset["spec"]["suspend"] = suspended
             return jobset
 
-        self._world.thaw(JOBSETS, key)
+        self._world.release_from_script(JOBSETS, key)
         self._world.change(JOBSETS, found, put, MANAGER)
 
     # Telling
@@ -272,13 +272,13 @@ class Queueing:
     def _of_queue(self, name: str) -> list[Json]:
         return [one for one in self._all(KUEUE_WORKLOADS) if self._queue_of(one).name == name]
 
-    def _queue_of(self, workload: Json) -> QueueScript:
+    def _queue_of(self, workload: Json) -> QueueSpec:
         return self._script(workload["spec"]["queueName"])
 
-    def _script(self, name: str) -> QueueScript:
+    def _script(self, name: str) -> QueueSpec:
         return next(queue for queue in self._fleet.queues if queue.name == name)
 
-    def _sharing(self, queue: QueueScript) -> list[QueueScript]:
+    def _sharing(self, queue: QueueSpec) -> list[QueueSpec]:
         return [one for one in self._fleet.queues if one.cohort == queue.cohort]
 
     def _needs(self, workload: Json) -> dict[str, int]:

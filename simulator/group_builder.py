@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from simulator import children, jobstates, shapes
-from simulator.placing import Attempt, refused
-from simulator.podstates import pod_status
+from simulator import child_objects, job_status, manifests
+from simulator.fleet_spec import Gang, Role, span
+from simulator.placement import Attempt, refused
+from simulator.pod_status import pod_status
 from simulator.resources import PODS, Resource
 from simulator.scheduler import group_condition, initial_condition
-from simulator.scripts import Gang, Role, span
 from simulator.world import World, typed
 from simulator.writes import timestamp
 
@@ -38,7 +38,7 @@ class GroupBuilder:
         """Make what a person makes along with a JobSet: one shared group, or a tree of them."""
         if self._world.version is None:
             return
-        owners = [shapes.owner_reference(jobset)]
+        owners = [manifests.owner_reference(jobset)]
         if any(role.quorum for role in gang.roles):
             self._make_tree(gang, owners)
         elif gang.quorum is not None:
@@ -54,9 +54,9 @@ class GroupBuilder:
                 self.by_hand(gang, brought)
             return brought
         version = self._world.version
-        if version is None or gang.group == "none" or not children.wants_group(job, version):
+        if version is None or gang.group == "none" or not child_objects.wants_group(job, version):
             return ""
-        workload, group = children.group_of(job, version, self._world.writer.new_uid())
+        workload, group = child_objects.group_of(job, version, self._world.writer.new_uid())
         workloads = self._world.resource("workloads")
         assert workloads is not None  # noqa: S101 - served wherever groups are
         self._create(gang, workloads, workload)
@@ -73,7 +73,7 @@ class GroupBuilder:
         if gang.group == "error":
             kind = initial_condition(version)
             text = gang.error
-            condition = jobstates.plain_condition(kind, "False", "SchedulerError", text, at)
+            condition = job_status.plain_condition(kind, "False", "SchedulerError", text, at)
         elif any(pod["spec"].get("nodeName") for pod in pods):
             condition = group_condition(version, Attempt(), at)
         else:
@@ -120,7 +120,7 @@ class GroupBuilder:
                 waiting, quorum, version=version, topology=gang.topology, placed=placed
             )
         kind = initial_condition(version)
-        if jobstates.condition_of(group, kind) is None:
+        if job_status.condition_of(group, kind) is None:
             condition = group_condition(version, attempt, timestamp(self._began(gang)))
             status = {"conditions": [condition]}
             self._world.set_status(self._groups, group, status, "default-scheduler")
@@ -145,7 +145,7 @@ class GroupBuilder:
         parent: str = "",
     ) -> Json:
         version = self._world.version or ""
-        group = shapes.pod_group(
+        group = manifests.pod_group(
             name, gang.namespace, version, quorum=quorum, workload=workload, parent=parent
         )
         if owners:
@@ -161,7 +161,7 @@ class GroupBuilder:
             {
                 "name": role.name,
                 "schedulingConstraints": None,
-                "schedulingPolicy": shapes.policy(role.quorum),
+                "schedulingPolicy": manifests.policy(role.quorum),
             }
             for role in gang.roles
         ]

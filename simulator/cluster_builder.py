@@ -6,11 +6,11 @@ import copy
 from datetime import datetime, timedelta
 from typing import Any
 
-from simulator import children, nodes
+from simulator import child_objects, nodes
+from simulator.fleet_spec import Fleet, NodePool
 from simulator.hold import INSTALLATION
+from simulator.manifests import RACK
 from simulator.resources import NAMESPACES, NODES, Resource
-from simulator.scripts import Fleet, NodePool
-from simulator.shapes import RACK
 from simulator.world import World
 from simulator.writes import timestamp
 
@@ -38,7 +38,7 @@ def make_cluster(
         for node in _nodes(pool, since, now - _LOST):
             create(NODES, node)
     by_kind = {resource.kind: resource for resource in world.store.resources()}
-    for name, value in children.PRIORITIES.items():
+    for name, value in child_objects.PRIORITIES.items():
         if name:
             meta = {"name": name}
             priority = {"metadata": meta, "value": value, "globalDefault": False}

@@ -1,4 +1,4 @@
-"""`Plane`: a simulated control plane without its transport: store, API, controllers and a clock."""
+"""`SimulatedControlPlane`: a simulated control plane without its transport: store, API, controllers and a clock."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from simulator.builder import Builder
 from simulator.captured import captured_objects, resources_of
 from simulator.clock import Clock
 from simulator.faults import Faults
+from simulator.fleet_spec import Fleet
 from simulator.hold import HoldPolicy
 from simulator.job_controller import JobController
 from simulator.jobset_controller import JobSetController
 from simulator.kubelet import Collector, Kubelet
+from simulator.kueue import KueueController
 from simulator.objects import Objects
-from simulator.queueing import Queueing
 from simulator.resources import Resource
 from simulator.scheduler import Scheduler
-from simulator.scripts import Fleet
 from simulator.store import Store
 from simulator.world import World
 from simulator.writes import Writer
 
 
-class Plane:
+class SimulatedControlPlane:
     """One control plane in this process. `api.answer` takes its requests; `clock` is its time.
 
     With a `SteppedClock` nothing happens but in the calls of a test, and a seed repeats all of it.
@@ -62,7 +62,7 @@ class Plane:
         version = served_resources.gang_version(minor)
         self.world = World(self.store, self.writer, clock, version=version)
         Builder(self.world, fleet, minor, hold=hold, identity=identity).build()
-        self.queueing = Queueing(self.world, fleet)
+        self.queueing = KueueController(self.world, fleet)
         if fleet.queues:
             self.queueing.build()
         self.kubelet = Kubelet(self.world)
@@ -84,7 +84,7 @@ class Plane:
     def _attach_controllers(self, independent: bool) -> None:
         jobs = JobController(self.world, self.kubelet)
         jobsets = JobSetController(self.world, independent=independent)
-        self.scheduler.adopt()
+        self.scheduler.adopt_waiting_pods()
         collector = Collector(self.world, self.kubelet)
         for part in (self.kubelet, jobs, jobsets, self.queueing, self.scheduler, collector):
             self.world.watch(part.reconcile)
@@ -94,5 +94,5 @@ class Plane:
 
     def _let_go(self, resource: Resource, key: tuple[str, str]) -> None:
         """Hand a scripted gang to the controllers when a client writes to it."""
-        self.world.thaw(resource, key)
-        self.scheduler.look_again()
+        self.world.release_from_script(resource, key)
+        self.scheduler.retry_waiting_pods()

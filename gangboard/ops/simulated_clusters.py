@@ -13,11 +13,11 @@ from gangboard.ops.kubeconfigs import read_access, save_access, save_actor
 from gangboard.ops.supervisor import Supervisor
 from gangboard.store import clusters, secrets
 from gangboard.store.models import Cluster
-from simulator.certificates import is_of_a_simulator
+from simulator.certificates import is_simulator_authority
 
 
 @dataclass(frozen=True, slots=True)
-class Simulated:
+class SimulatedCluster:
     """One simulated cluster."""
 
     fleet: str
@@ -26,8 +26,8 @@ class Simulated:
 
 
 FLEETS = {
-    "sim-east": Simulated("east", hold=True),
-    "sim-west": Simulated("west", hold=False),
+    "sim-east": SimulatedCluster("east", hold=True),
+    "sim-west": SimulatedCluster("west", hold=False),
 }
 """By the name of the cluster."""
 _LOOPBACK = "https://127.0.0.1:"
@@ -49,7 +49,7 @@ def _trusts_a_simulator(cluster: Cluster) -> bool:
         authority = secrets.unseal(bytes(cluster.credentials)).get("ca_pem")
     except secrets.SecretUnreadableError:
         return False
-    return authority is not None and is_of_a_simulator(authority)
+    return authority is not None and is_simulator_authority(authority)
 
 
 def real_clusters() -> list[str]:

@@ -6,7 +6,7 @@ import copy
 import hashlib
 from typing import Any
 
-from simulator.shapes import (
+from simulator.manifests import (
     JOBSET_VERSION,
     finish_pod_spec,
     owner_reference,
