@@ -8,7 +8,7 @@ from typing import Any
 
 from simulator import child_objects, job_status, kinds, manifests
 from simulator.cluster_builder import make_cluster
-from simulator.fleet_spec import Fleet, Gang, Role, span
+from simulator.fleet_spec import Fleet, Gang, Role, parse_duration
 from simulator.group_builder import GroupBuilder
 from simulator.pod_status import PLACED, pod_status, scheduler_error
 from simulator.resources import HOLDS, JOBS, JOBSETS, PODS, Resource
@@ -78,7 +78,7 @@ class Builder:
             self._texts.append((gang, pods))
 
     def _say(self, obj: Json, gang: Gang, say: Any) -> None:
-        at = self._now - min(span("4m"), span(gang.age) / 2)
+        at = self._now - min(parse_duration("4m"), parse_duration(gang.age) / 2)
         self.world.recorder.record(
             obj,
             say.reason,
@@ -306,7 +306,7 @@ class Builder:
     def _node_for(self, pod: Json, node: str) -> str:
         if node:
             return node
-        found, text, _ = self.world.room().place(pod)
+        found, text, _ = self.world.free_resources().place(pod)
         if not found:
             raise FleetError(f"pod {pod['metadata']['name']} is said to have a node, but {text}")
         return found
@@ -315,12 +315,12 @@ class Builder:
 
     def born(self, gang: Gang) -> datetime:
         """Return when its owner was made."""
-        return self._now - span(gang.age)
+        return self._now - parse_duration(gang.age)
 
     def began(self, gang: Gang) -> datetime:
         """Return when its pods came into their states."""
         if gang.started:
-            return self._now - span(gang.started)
+            return self._now - parse_duration(gang.started)
         return self.born(gang) + timedelta(seconds=3)
 
     def _ended(self, gang: Gang) -> datetime:

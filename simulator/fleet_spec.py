@@ -34,7 +34,7 @@ Json = dict[str, Any]
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
-def span(text: str) -> timedelta:
+def parse_duration(text: str) -> timedelta:
     """Return a time span written as `90s`, `10m`, `1d12h`."""
     parts = re.findall(r"(\d+)([smhd])", text)
     return timedelta(**{_UNITS[unit]: int(number) for number, unit in parts})
@@ -66,7 +66,7 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
+class ScriptedEvent:
     """An event on the gang's own object (`on="pods"`: on each of its unplaced pods)."""
 
     reason: str
@@ -99,7 +99,7 @@ class Gang:
     """Reason of its end: CompletionsReached, BackoffLimitExceeded, AllJobsCompleted, …"""
     restarting: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
-    events: tuple[Say, ...] = ()
+    events: tuple[ScriptedEvent, ...] = ()
     group: str = "made"
     """`made`, `none` (no group although one was asked for), `missing`, `going` or `error`."""
     error: str = ""

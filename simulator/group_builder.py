@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from simulator import child_objects, job_status, manifests
-from simulator.fleet_spec import Gang, Role, span
+from simulator.fleet_spec import Gang, Role, parse_duration
 from simulator.placement import Attempt, refused
 from simulator.pod_status import pod_status
 from simulator.resources import PODS, Resource
@@ -97,10 +97,14 @@ class GroupBuilder:
                 self._refuse(gang, pod, attempt.texts[pod["metadata"]["name"]])
 
     def _attempt(self, gang: Gang, name: str, waiting: list[Json]) -> Attempt:
-        room = self._world.room()
+        free_resources = self._world.free_resources()
         names = [pod["metadata"]["name"] for pod in waiting]
         if not name:
-            return refused(names, gang.error, None, "") if gang.error else room.place_alone(waiting)
+            return (
+                refused(names, gang.error, None, "")
+                if gang.error
+                else free_resources.place_alone(waiting)
+            )
         group = self._world.find(self._groups, (gang.namespace, name))
         if group is None:
             raise ValueError(f"its group {name} is not there")
@@ -116,7 +120,7 @@ class GroupBuilder:
         if gang.error:
             attempt = refused(names, gang.error, quorum, version)
         else:
-            attempt = room.place_group(
+            attempt = free_resources.place_group(
                 waiting, quorum, version=version, topology=gang.topology, placed=placed
             )
         kind = initial_condition(version)
@@ -204,10 +208,10 @@ class GroupBuilder:
                 )
 
     def _began(self, gang: Gang) -> datetime:
-        return self._now - span(gang.started or gang.age) + timedelta(seconds=3)
+        return self._now - parse_duration(gang.started or gang.age) + timedelta(seconds=3)
 
     def _create(self, gang: Gang, resource: Resource, obj: Json) -> Json:
-        at = self._now - span(gang.age) + timedelta(seconds=1)
+        at = self._now - parse_duration(gang.age) + timedelta(seconds=1)
         obj["metadata"]["creationTimestamp"] = timestamp(at)
         manager = "kube-controller-manager"
         made = typed(resource, self._world.writer.create(resource, obj, manager=manager))

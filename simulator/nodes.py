@@ -30,9 +30,9 @@ def node(
     lost_at: str = "",
 ) -> Json:
     """Return a node; one that is lost has been silent since `lost_at`."""
-    room = {"cpu": cpu, "memory": memory, "pods": "110"}
+    capacity = {"cpu": cpu, "memory": memory, "pods": "110"}
     if gpus:
-        room[GPU] = str(gpus)
+        capacity[GPU] = str(gpus)
     spec: Json = {}
     listed: list[Json] = [dict(taint) for taint in taints]
     if cordoned:
@@ -54,8 +54,8 @@ def node(
         "spec": spec,
         "status": {
             "addresses": [{"address": name, "type": "Hostname"}],
-            "allocatable": dict(room),
-            "capacity": dict(room),
+            "allocatable": dict(capacity),
+            "capacity": dict(capacity),
             "conditions": [_node_condition(*row, since, lost_at) for row in _HEALTHY],
             "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
             "nodeInfo": {"architecture": "amd64", "kubeletVersion": "v1.37.0"},

@@ -51,11 +51,20 @@ class NodeInfo:
     @classmethod
     def of(cls, node: Json) -> NodeInfo:
         """Return the room of an empty node."""
-        room = {key: amount(value) for key, value in node["status"]["allocatable"].items()}
+        allocatable = {
+            key: amount(value) for key, value in node["status"]["allocatable"].items()
+        }
         spec, meta = node["spec"], node["metadata"]
         cordoned = bool(spec.get("unschedulable"))
         taints = list(spec.get("taints", []))
-        return cls(meta["name"], meta.get("labels", {}), taints, cordoned, room, dict(room))
+        return cls(
+            meta["name"],
+            meta.get("labels", {}),
+            taints,
+            cordoned,
+            allocatable,
+            dict(allocatable),
+        )
 
     def refuses(self, pod: Json, needs: dict[str, int]) -> tuple[list[str], bool]:
         """Return why a pod cannot go here (empty when it can) and whether preemption might help."""
@@ -110,19 +119,19 @@ class Attempt:
     """Empty when the group was placed (or there is none)."""
 
 
-class Room:
+class FreeResources:
     """All nodes of a cluster and what is free on them."""
 
     def __init__(self, nodes: Iterable[Json]) -> None:
         self.nodes = {node["metadata"]["name"]: NodeInfo.of(node) for node in nodes}
 
-    def copy(self) -> Room:
+    def copy(self) -> FreeResources:
         """Return the same room, to be used up by itself."""
-        room = Room(())
-        room.nodes = {
+        free_resources = FreeResources(())
+        free_resources.nodes = {
             name: replace(node, free=dict(node.free)) for name, node in self.nodes.items()
         }
-        return room
+        return free_resources
 
     def take(self, node: str, needs: dict[str, int], sign: int = -1) -> None:
         """Use (or with +1 give back) room of a node; one that is not there is nobody's."""

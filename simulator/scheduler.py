@@ -6,7 +6,7 @@ from typing import Any
 
 from simulator.job_status import plain_condition, set_condition
 from simulator.kubelet import Kubelet
-from simulator.placement import Attempt, Room
+from simulator.placement import Attempt, FreeResources
 from simulator.pod_status import bound_status, pod_status
 from simulator.resources import NODES, PODS, Resource
 from simulator.store import Key, Record
@@ -70,12 +70,12 @@ class Scheduler:
             groups.setdefault((key[0], name or f"\0{key[1]}"), []).append(pod)
         if not groups:
             return
-        room = self._world.room()
+        free_resources = self._world.free_resources()
         for (namespace, name), pods in groups.items():
             if name.startswith("\0"):
-                self._settle(pods, room.place_alone(pods))
+                self._settle(pods, free_resources.place_alone(pods))
             else:
-                self._try_group(namespace, name, pods, room)
+                self._try_group(namespace, name, pods, free_resources)
 
     def _is_ours(self, pod: Json) -> bool:
         spec, meta = pod["spec"], pod["metadata"]
@@ -87,7 +87,9 @@ class Scheduler:
             and meta["uid"] not in self._world.scripted
         )
 
-    def _try_group(self, namespace: str, name: str, pods: list[Json], room: Room) -> None:
+    def _try_group(
+        self, namespace: str, name: str, pods: list[Json], free_resources: FreeResources
+    ) -> None:
         resource = self._world.resource("podgroups")
         group = self._world.find(resource, (namespace, name)) if resource else None
         if resource is None or group is None or "deletionTimestamp" in group["metadata"]:
@@ -104,7 +106,7 @@ class Scheduler:
             return  # it says nothing about such a group, and neither do we
         placed = sum(bool(pod["spec"].get("nodeName")) for pod in members)
         topology = group["spec"].get("schedulingConstraints", {}).get("topology", [])
-        attempt = room.place_group(
+        attempt = free_resources.place_group(
             pods,
             quorum,
             version=self._world.version or "",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from simulator.clock import Clock
-from simulator.placement import Room, requests_of
+from simulator.placement import FreeResources, requests_of
 from simulator.recorder import Recorder
 from simulator.resources import CRONJOBS, NODES, PODS, Resource
 from simulator.store import Key, Record, Store, Written
@@ -39,7 +39,7 @@ class World:
         self._owned: dict[str, set[tuple[Resource, Key]]] = {}
         self._members: dict[Key, set[Key]] = {}
         self._placements: dict[Key, tuple[str, dict[str, int]]] = {}
-        self._room: Room | None = None
+        self._free_resources: FreeResources | None = None
         self._watchers: list[Reconcile] = []
         store.subscribe(self._note)
 
@@ -82,15 +82,15 @@ class World:
             keys = sorted(self._members.get((namespace, group), ()))
             return [found for key in keys if (found := self.find(PODS, key)) is not None]
 
-    def room(self) -> Room:
+    def free_resources(self) -> FreeResources:
         """Return what is free on all nodes: a copy, for whoever tries to place pods."""
         with self.store.lock:
-            if self._room is None:
+            if self._free_resources is None:
                 nodes = self.store.table(NODES).objects.values()
-                self._room = Room(json.loads(stored.body()) for stored in nodes)
+                self._free_resources = FreeResources(json.loads(stored.body()) for stored in nodes)
                 for node, needs in self._placements.values():
-                    self._room.take(node, needs)
-            return self._room.copy()
+                    self._free_resources.take(node, needs)
+            return self._free_resources.copy()
 
     # Changing
 
@@ -154,7 +154,7 @@ class World:
     def _note(self, resource: Resource, record: Record) -> None:
         """Keep the indexes; the store's lock is held."""
         if resource == NODES:
-            self._room = None
+            self._free_resources = None
         if not isinstance(record.stored, Written):
             return  # made by a load generator: nobody controls it
         obj = json.loads(record.stored.raw)
@@ -174,12 +174,12 @@ class World:
             _keep(self._members, (record.key[0], group), record.key, not gone)
         finished = pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
         before = self._placements.pop(record.key, None)
-        if before is not None and self._room is not None:
-            self._room.take(*before, +1)
+        if before is not None and self._free_resources is not None:
+            self._free_resources.take(*before, +1)
         if node and not gone and not finished:
             now = self._placements[record.key] = (node, requests_of(pod))
-            if self._room is not None:
-                self._room.take(*now)
+            if self._free_resources is not None:
+                self._free_resources.take(*now)
 
     def _tell(self, resource: Resource, record: Record, obj: Json) -> None:
         for watcher in self._watchers:

@@ -258,7 +258,7 @@ def _undo(
         )
         if not changed:
             return None
-        actions.tell(action.cluster_id)
+        actions.bump_data_version(action.cluster_id)
         add_action_event(action, at=now)
         audit(
             "state",

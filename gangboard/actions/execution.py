@@ -131,13 +131,13 @@ class ActionExecution:
         started = self.clock.monotonic()
         with actions.writing(self.lease, self.clock):
             if columns:
-                actions.change(self.action, columns)
+                actions.update_row(self.action, columns)
             if step is not None and step_columns:
-                actions.change(step, step_columns)
+                actions.update_row(step, step_columns)
             if also is not None:
                 also()
             if moved or message or step_columns:
-                actions.tell(self.action.cluster_id)
+                actions.bump_data_version(self.action.cluster_id)
             if moved:
                 if self.state.is_final:
                     add_action_event(self.action, at=self.now)
@@ -186,7 +186,7 @@ def repair_future_times(execution: ActionExecution) -> None:
 
     def correct_steps() -> None:
         for step in steps:
-            actions.change(step, {"at": now})
+            actions.update_row(step, {"at": now})
 
     execution.write(context=True, also=correct_steps, **columns)
 

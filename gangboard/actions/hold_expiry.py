@@ -46,7 +46,7 @@ def release_expired(now: datetime, clock: DatabaseClock, seen: Collection[Mark])
     first. However many are overdue, what is known of them is read in a few queries.
     """
     made: list[str] = []
-    if actions.is_read_only(None):
+    if actions.read_only_reason(None):
         return made
     for ended in _not_tried_lately(_ended(now, seen), now):
         try:

@@ -16,7 +16,7 @@ from gangboard.actions import dispatch, drift_detection, hold_proofs
 from gangboard.actions.engine import Engine
 from gangboard.actions.sweeper import Sweeper
 from gangboard.actions.worker_slots import WORKER_SLOTS
-from gangboard.store.heartbeats import HeartbeatThread, arrived
+from gangboard.store.heartbeats import HeartbeatThread, record_task_arrival
 
 PROVE_QUEUE = "prove"
 """Queue of checks after an action: a cluster that hangs holds no thread that acts."""
@@ -48,7 +48,7 @@ def advance(action_id: str) -> None:
 @shared_task(name="gangboard.actions.tasks.sweep")
 def sweep() -> None:
     """Enqueue due work that no worker has claimed. A run also proves that messages are delivered."""
-    arrived(dispatch.QUEUE)
+    record_task_arrival(dispatch.QUEUE)
     _sweeper.order(dispatch.send, _order(inspect), _order(prove))
 
 

@@ -129,7 +129,7 @@ class Marks:
         )
 
 
-class Told:
+class PendingDeliveries:
     """The items that each listener tells, gathered so that each becomes one delivery."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from django.db import transaction
 from gangboard.domain.action import ActionState
 from gangboard.domain.health import Health
 from gangboard.notify.items import event_item
-from gangboard.notify.listeners import Listener, Marks, Told, read_listeners
+from gangboard.notify.listeners import Listener, Marks, PendingDeliveries, read_listeners
 from gangboard.notify.rules import RUNS, Trigger
 from gangboard.store.feed import CHUNK, FeedType, newest_number, number_events, read_after
 from gangboard.store.models import FeedEvent, NotifyCursor, Rule, VerdictSpan
@@ -58,7 +58,7 @@ def _match(events: Sequence[FeedEvent], now: datetime) -> int:
     if not listeners:
         return 0
     gangs = {event.span.gang_id for event in events if event.span is not None}
-    marks, told = Marks(listeners, map(_subject, gangs)), Told()
+    marks, told = Marks(listeners, map(_subject, gangs)), PendingDeliveries()
     for event in events:
         for listener in listeners:
             if _tells(listener, event, marks):

@@ -13,7 +13,7 @@ from gangboard.public_address import public_url
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Rule
 
-MOST_TOLD = 10
+MOST_LISTED = 10
 """News of one message to people, which counts the others."""
 PAGE = "/notifications/"
 ADMINS = Viewer(0, "gangboard", (Scope(None, "", "admin"),), may_act=False)
@@ -39,10 +39,10 @@ def make_message(
     """
     listed = [item for item in items if item["type"] != "more"]
     ranked = listed if everything else rank_items(listed, viewer=viewer)
-    news = read_news(ranked if everything else ranked[:MOST_TOLD], viewer=viewer, now=now)
+    news = read_news(ranked if everything else ranked[:MOST_LISTED], viewer=viewer, now=now)
     if not news:
         return None
-    readable = len(news) if everything or len(ranked) <= MOST_TOLD else len(ranked)
+    readable = len(news) if everything or len(ranked) <= MOST_LISTED else len(ranked)
     number = readable + count_more(items)
     return Message(
         _title(rule, news, number),

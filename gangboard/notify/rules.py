@@ -32,7 +32,7 @@ class Trigger(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class TriggerInfo:
     """A trigger in words, and which conditions it looks at."""
 
     label: str
@@ -41,14 +41,14 @@ class Meaning:
 
 _PLACE = frozenset({"cluster", "namespace"})
 _GANG = _PLACE | {"kind", "code", "health", "accelerators_at_least"}
-TRIGGER_INFO: Mapping[Trigger, Meaning] = {
-    Trigger.VERDICT: Meaning("A gang gets another verdict", _GANG),
-    Trigger.WAITS: Meaning("A gang has waited for some minutes", _GANG | {"minutes"}),
-    Trigger.HOLD_ENDS: Meaning("A Hold ends within some minutes", _PLACE | {"minutes"}),
-    Trigger.ACTION: Meaning("An action has ended", _PLACE | {"kind"}),
-    Trigger.REVERTED: Meaning("An action was undone by somebody", _PLACE | {"kind"}),
-    Trigger.SILENT: Meaning("A cluster cannot be read", frozenset({"cluster"})),
-    Trigger.RUNS: Meaning("One gang runs or ends", frozenset()),
+TRIGGER_INFO: Mapping[Trigger, TriggerInfo] = {
+    Trigger.VERDICT: TriggerInfo("A gang gets another verdict", _GANG),
+    Trigger.WAITS: TriggerInfo("A gang has waited for some minutes", _GANG | {"minutes"}),
+    Trigger.HOLD_ENDS: TriggerInfo("A Hold ends within some minutes", _PLACE | {"minutes"}),
+    Trigger.ACTION: TriggerInfo("An action has ended", _PLACE | {"kind"}),
+    Trigger.REVERTED: TriggerInfo("An action was undone by somebody", _PLACE | {"kind"}),
+    Trigger.SILENT: TriggerInfo("A cluster cannot be read", frozenset({"cluster"})),
+    Trigger.RUNS: TriggerInfo("One gang runs or ends", frozenset()),
 }
 """Conditions that are named nowhere here must be empty."""
 TRIGGERS = tuple(trigger.value for trigger in Trigger)

@@ -11,7 +11,7 @@ from django.db import transaction
 from gangboard.domain.health import Health
 from gangboard.domain.hold import HOLDS, Hold
 from gangboard.notify.items import Item, span_item
-from gangboard.notify.listeners import BATCH, Listener, Marks, Told, read_listeners
+from gangboard.notify.listeners import BATCH, Listener, Marks, PendingDeliveries, read_listeners
 from gangboard.notify.matching import end_rule
 from gangboard.notify.messages import ADMINS
 from gangboard.notify.rules import RUNS, Trigger
@@ -49,7 +49,7 @@ def match_waiting(*, now: datetime) -> int:
         return 0
     with transaction.atomic():
         NotifyCursor.objects.select_for_update().filter(pk=1).first()
-        marks, told = Marks(listeners, (subject for _, subject, _, _ in found)), Told()
+        marks, told = Marks(listeners, (subject for _, subject, _, _ in found)), PendingDeliveries()
         for listener, subject, mark, item in found:
             if marks.is_new(listener.rule, subject, mark):
                 told.add(listener, item, at=now)

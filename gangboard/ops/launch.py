@@ -82,7 +82,7 @@ def launch(
     Raises LaunchError, kube's CredentialError and ClusterError before anything runs; everything
     that was started has ended when this returns.
     """
-    with only_one():
+    with single_instance_lock():
         check_server()
         call_command("migrate", verbosity=0, interactive=False)
         people.create_user(name=ADMIN, role="admin")
@@ -174,7 +174,7 @@ def free_port(host: str, first: int) -> int:
 
 
 @contextmanager
-def only_one() -> Iterator[None]:
+def single_instance_lock() -> Iterator[None]:
     """Hold the state folder, so that no second `up` runs from it. Raises LaunchError."""
     try:
         settings.STATE_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)

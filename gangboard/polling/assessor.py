@@ -49,7 +49,7 @@ from gangboard.store.gangs import VerdictInputs, unpack_memory
 from gangboard.store.models import Gang
 from gangboard.store.observations import (
     mark_gangs_deleted,
-    next_version,
+    next_data_version,
     save_first_listing,
     save_gangs,
     writing,
@@ -303,7 +303,7 @@ class Assessor:
         if not (fresh or quiet or gone):
             return False
         with writing(self._cache.claim):
-            version = next_version(cluster_id) if fresh or gone else 0
+            version = next_data_version(cluster_id) if fresh or gone else 0
             for row in fresh:
                 row["changed_version"] = version
             save_gangs([*fresh, *quiet])

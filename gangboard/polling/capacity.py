@@ -38,7 +38,7 @@ from gangboard.store.capacity import (
     save_nodes,
 )
 from gangboard.store.cluster_leases import ClusterLease
-from gangboard.store.observations import next_version, writing
+from gangboard.store.observations import next_data_version, writing
 from gangboard.store.trends import AcceleratorSums, minute_of, record_point
 
 EVERY = 5.0
@@ -110,7 +110,7 @@ class CapacityWriter:
             rows = rows[CHUNK:]
         with writing(self._claim):
             save_capacity(cluster_id, changed=rows, gone=gone, shapes=shapes, why=room.why, at=now)
-            next_version(cluster_id)
+            next_data_version(cluster_id)
         self._digests.update((row.name, digest) for row, digest in changed)
         for name in gone:
             self._digests.pop(name)

@@ -31,7 +31,7 @@ from gangboard.store.observations import (
     ObjectRow,
     ResourceStatus,
     delete_objects,
-    next_version,
+    next_data_version,
     save_contact,
     save_objects,
     save_resource_statuses,
@@ -153,7 +153,7 @@ class StoreWriter:
             pages_differ = False  # the verdicts have moved the data version already
         if pages_differ:
             with writing(self._cache.claim):
-                next_version(self._cache.claim.cluster_id)
+                next_data_version(self._cache.claim.cluster_id)
 
     def _store(self) -> None:
         """Store what was taken and from where to go on: in one transaction, of a long list in several.

@@ -107,7 +107,7 @@ def create(
         expires_at=clock.database_now(LIFE_SECONDS),
         due_at=clock.database_now(),
     )
-    tell(cluster.pk)
+    bump_data_version(cluster.pk)
     audit(
         "requested",
         f"{actor} asked to {action.button.lower()} {target.kind} {target.namespace}/{target.name}: "
@@ -147,7 +147,7 @@ def body_hash(action_request: ActionRequest) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def request_of(action: Action) -> ActionRequest:
+def read_request(action: Action) -> ActionRequest:
     """Return what was asked for, from its row."""
     target = ActionTarget(
         cluster=action.cluster_name,
@@ -186,7 +186,7 @@ def writing(lease: ActionLease, clock: DatabaseClock) -> Iterator[None]:
         yield
 
 
-def put_off(lease: ActionLease, clock: DatabaseClock, seconds: float) -> None:
+def reschedule(lease: ActionLease, clock: DatabaseClock, seconds: float) -> None:
     """Let go of an action that is to be looked at again in a while. Raises ActionLostError."""
     with writing(lease, clock):
         Action.objects.filter(pk=lease.action_id).update(
@@ -237,26 +237,26 @@ def due_actions(
     return list(rows.values_list("pk", flat=True)[:most])
 
 
-def cluster_of(action_id: str) -> int:
+def cluster_id_of(action_id: str) -> int:
     """Return the cluster of an action; 0 where the action or its cluster was removed."""
     row = Action.objects.filter(pk=action_id).values_list("cluster_id", flat=True)
     return row.first() or 0
 
 
-def change(row: Action | ActionStep, columns: dict[str, Any]) -> None:
+def update_row(row: Action | ActionStep, columns: dict[str, Any]) -> None:
     """Write columns of an action or a step, in the table and in the object at hand."""
     type(row)._default_manager.filter(pk=row.pk).update(**columns)
     for name, value in columns.items():
         setattr(row, name, value)
 
 
-def tell(cluster_id: int | None) -> None:
+def bump_data_version(cluster_id: int | None) -> None:
     """Raise the data version of a cluster: pages that wait learn that something has changed."""
     if cluster_id is not None:
         Cluster.objects.filter(pk=cluster_id).update(data_version=F("data_version") + 1)
 
 
-def is_read_only(cluster_id: int | None) -> str:
+def read_only_reason(cluster_id: int | None) -> str:
     """Return the switch that keeps everything from being sent, in a sentence; empty when none does.
 
     Read immediately before each request (2 queries).

@@ -11,7 +11,7 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from gangboard.store.models import Cluster, Lease
-from gangboard.store.row_leases import RealDatabaseClock, RowLeases, number_of
+from gangboard.store.row_leases import RealDatabaseClock, RowLeases, lease_number
 
 LEASE_SECONDS = 15.0
 """How long a holder may be silent before another worker takes its clusters."""
@@ -57,7 +57,7 @@ def acquire_lease(cluster_id: int, holder: str) -> ClusterLease | None:
     Lease.objects.get_or_create(cluster_id=cluster_id)
     row = Lease.objects.filter(cluster_id=cluster_id)
     if LEASES.extend(row.filter(holder=holder), _CLOCK):
-        number = number_of(row, holder)
+        number = lease_number(row, holder)
     else:
         number = LEASES.take_numbered(row, holder, _CLOCK)
     return None if number is None else ClusterLease(cluster_id, holder, number)

@@ -23,7 +23,12 @@ from gangboard.plugins import registry
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
 from gangboard.store.objects import BATCH, unpack
-from gangboard.store.uid_lookups import Reference, follow, owned_objects, read_referenced
+from gangboard.store.uid_lookups import (
+    Reference,
+    owned_objects,
+    read_referenced,
+    resolve_references,
+)
 
 _DEEPEST = 8
 """Owners above one another that are followed; real ones have two or three."""
@@ -103,7 +108,7 @@ def find_gangs(
     reached = {reference: reference for reference in references}
     read = dict(known or {})
     for _ in range(_DEEPEST):
-        gangs = follow(Gang.objects.filter(gone_at=None), reached.values())
+        gangs = resolve_references(Gang.objects.filter(gone_at=None), reached.values())
         found |= {start: gangs[here] for start, here in reached.items() if here in gangs}
         reached = {start: here for start, here in reached.items() if start not in found}
         unread = [here for here in reached.values() if here not in read]

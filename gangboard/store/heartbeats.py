@@ -22,7 +22,7 @@ ALIVE = timedelta(seconds=ALIVE_SECONDS)
 FORGET = timedelta(hours=1)
 
 
-def beat(name: str, kind: str, slots: int = 0) -> None:
+def record_heartbeat(name: str, kind: str, slots: int = 0) -> None:
     """Record a sign of life of now."""
     now = timezone.now()
     values = {"kind": kind, "slots": slots, "beat_at": now}
@@ -31,9 +31,9 @@ def beat(name: str, kind: str, slots: int = 0) -> None:
         Heartbeat.objects.update_or_create(name=name, defaults={**values, "began_at": now})
 
 
-def arrived(queue: str) -> None:
+def record_task_arrival(queue: str) -> None:
     """Record that an order of beat has reached a worker that reads this queue."""
-    beat(f"orders on {queue}", f"{queue}-orders")
+    record_heartbeat(f"orders on {queue}", f"{queue}-orders")
 
 
 def remove_heartbeat(name: str) -> None:
@@ -76,7 +76,7 @@ class HeartbeatThread(threading.Thread):
         """Write the heartbeat until told to end; a database that is away is tried again."""
         while not self._ended.is_set():
             try:
-                beat(self._process, self._kind, self._slots)
+                record_heartbeat(self._process, self._kind, self._slots)
             except (DatabaseError, InterfaceError) as error:
                 log.warning("heartbeat not written", why=str(error))
             finally:

@@ -166,7 +166,7 @@ def save_resource_statuses(cluster_id: int, views: Iterable[ResourceStatus]) -> 
     upsert_rows(ResourceState._meta.db_table, columns, ("cluster_id", "resource"), values)
 
 
-def next_version(cluster_id: int) -> int:
+def next_data_version(cluster_id: int) -> int:
     """Raise the cluster's data version and return it."""
     table = Cluster._meta.db_table
     with connection.cursor() as cursor:

@@ -80,10 +80,10 @@ class RowLeases:
         """Take the row when nobody holds it; return its new number, None where somebody else has it."""
         if not self.take(rows, holder, clock, number=F("number") + 1):
             return None
-        return number_of(rows, holder)
+        return lease_number(rows, holder)
 
 
-def number_of(rows: QuerySet[Any], holder: str) -> int | None:
+def lease_number(rows: QuerySet[Any], holder: str) -> int | None:
     """Return the number of the row that the holder has; None where it has none."""
     number: int | None = rows.filter(holder=holder).values_list("number", flat=True).first()
     return number

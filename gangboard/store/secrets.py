@@ -65,7 +65,7 @@ def hash_matches(secret: str, secret_hash: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Rotation:
+class KeyRotation:
     """Result of `rotate_keys`."""
 
     encrypted: int
@@ -74,7 +74,7 @@ class Rotation:
     """Clusters and channels that no key reads, by name. They are left as they are."""
 
 
-def rotate_keys(*, by: str) -> Rotation:
+def rotate_keys(*, by: str) -> KeyRotation:
     """Encrypt all stored credentials with the newest key. `by` is who did it, for the audit.
 
     Each is a write of its own and readable before and after it, so a run that was interrupted can be
@@ -97,7 +97,7 @@ def rotate_keys(*, by: str) -> Rotation:
     with transaction.atomic():
         sentence = f"{encrypted} stored credentials were encrypted with the newest key."
         audit("keys-rotated", sentence, at=timezone.now(), actor=by)
-    return Rotation(encrypted, tuple(sorted(unreadable)))
+    return KeyRotation(encrypted, tuple(sorted(unreadable)))
 
 
 def _sealed() -> Iterator[tuple[Any, str]]:

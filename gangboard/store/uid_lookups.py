@@ -29,7 +29,9 @@ class Reference(NamedTuple):
     """The named uid."""
 
 
-def follow(rows: QuerySet[Row], references: Iterable[Reference]) -> dict[Reference, Row]:
+def resolve_references(
+    rows: QuerySet[Row], references: Iterable[Reference]
+) -> dict[Reference, Row]:
     """Return the row of each reference. A uid of another namespace has none. One query per BATCH.
 
     `rows` limits which objects or gangs count.
@@ -55,7 +57,7 @@ def read_referenced(
     rows = WatchedObject.objects.filter(resource__in=list(models))
     return {
         reference: unpack(bytes(row.data), models[row.resource])
-        for reference, row in follow(rows, references).items()
+        for reference, row in resolve_references(rows, references).items()
     }
 
 

@@ -50,7 +50,7 @@ _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(SpanDetail)
 
 
-def shape_of(requests: Mapping[str, str], desired: int) -> str:
+def request_digest(requests: Mapping[str, str], desired: int) -> str:
     """Return the digest of what one member asks for; empty when nothing is known of that.
 
     `requests` are those of all desired pods, decimal strings in base units. Alike are gangs whose
@@ -182,7 +182,7 @@ def _span(row: Mapping[str, Any], began_at: datetime) -> VerdictSpan:
             )
         },
         findings=_pack_span_detail(bytes(row["detail"])),
-        shape=shape_of(row["requests"], row["desired"]),
+        shape=request_digest(row["requests"], row["desired"]),
         began_at=began_at,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.fleet_spec import Gang, Role, Say
+from simulator.fleet_spec import Gang, Role, ScriptedEvent
 from simulator.manifests import PodTemplate
 
 _CPU = PodTemplate(cpu="4", pool="cpu")
@@ -36,7 +36,7 @@ FORMING = (
         age="52m",
         quorum=4,
         roles=(Role("", _ONE, pods=4, states=("silent", "silent", "absent")),),
-        events=(Say("FailedCreate", _QUOTA, "job-controller", count=9),),
+        events=(ScriptedEvent("FailedCreate", _QUOTA, "job-controller", count=9),),
         minors=("1.37", "1.36"),
     ),
     Gang(
@@ -48,7 +48,7 @@ FORMING = (
         quorum=4,
         group="none",
         roles=(Role("", _ONE, pods=4, states=("absent",)),),
-        events=(Say("FailedWorkloadCreate", _LONG_TEXT, "job-controller", count=14),),
+        events=(ScriptedEvent("FailedWorkloadCreate", _LONG_TEXT, "job-controller", count=14),),
         minors=("1.37",),
     ),
     Gang(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.fleet_spec import Gang, Role, Say
+from simulator.fleet_spec import Gang, Role, ScriptedEvent
 from simulator.manifests import PodTemplate
 
 _CPU = PodTemplate(cpu="4", pool="cpu")
@@ -80,7 +80,7 @@ OTHER_SCHEDULERS = (
         age="17m",
         roles=(Role("", _application("etl-nightly"), pods=2, states=("silent",)),),
         events=(
-            Say(
+            ScriptedEvent(
                 "Informational",
                 "Request '6f1d2c1e-0a57-4a52-9a63-2f2d9c6f6a10' does not fit in queue 'root.etl' (requested "
                 "map[memory:17179869184 pods:1 vcore:4000], available map[vcore:1500])",

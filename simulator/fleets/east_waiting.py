@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.fleet_spec import Gang, Role, Say
+from simulator.fleet_spec import Gang, Role, ScriptedEvent
 from simulator.manifests import PodTemplate
 
 _BIG = PodTemplate(gpus=8, cpu="64", memory="512Gi", pool="h100")
@@ -159,7 +159,7 @@ NO_ROOM = (
         quorum=2,
         roles=(Role("", PodTemplate(gpus=8, pool="h200-flex"), pods=2, states=("unschedulable",)),),
         events=(
-            Say(
+            ScriptedEvent(
                 "TriggeredScaleUp",
                 "pod triggered scale-up: [{h200-flex 0->2 (max: 8)}]",
                 "cluster-autoscaler",

@@ -201,7 +201,7 @@ class _Volcano(Controller):
             for task in job["spec"]["tasks"]
             for index in range(task["replicas"])
         ]
-        nodes = self._world.room().place_alone(wanted).nodes
+        nodes = self._world.free_resources().place_alone(wanted).nodes
         if len(nodes) < len(wanted):
             self._world.clock.later(_SESSION, lambda: self._ask(key_of(job)))
             return

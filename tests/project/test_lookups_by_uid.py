@@ -43,7 +43,7 @@ OURS = {
     "store/objects.py::read_packed": "Its callers are in this table.",
     "store/observations.py::delete_objects": _STORED,
     "store/observations.py::mark_gangs_deleted": _STORED,
-    "store/uid_lookups.py::follow": "It compares the namespaces of rows and references.",
+    "store/uid_lookups.py::resolve_references": "It compares the namespaces of rows and references.",
     "store/verdict_spans.py::end_spans": _STORED,
 }
 

@@ -26,7 +26,7 @@ from gangboard.store.levers import read_all_levers
 from gangboard.store.models import Cluster, Gang, HoldCheck, ResourceState
 from gangboard.store.objects import unpack
 from gangboard.store.suspend_records import HoldKey, expired_hold_records
-from gangboard.store.uid_lookups import Reference, follow, read_referenced
+from gangboard.store.uid_lookups import Reference, read_referenced, resolve_references
 
 JOBS = "jobs.batch"
 _KEYS = (SortKey(CLUSTER_NAME), SortKey("namespace"), SortKey("name"), SortKey("uid"))
@@ -163,7 +163,9 @@ def _ended(page: Iterable[tuple[int, Hold]], now: datetime) -> frozenset[HoldKey
 def _former(references: Set[Reference], viewer: Viewer) -> dict[Reference, Gang]:
     """Return the gangs of deleted owners, while the store keeps them (1 query, none without such owners)."""
     rows = Gang.objects.filter(viewer.gang_filter())
-    return follow(rows.only("cluster_id", "namespace", "uid", "kind", "name"), references)
+    return resolve_references(
+        rows.only("cluster_id", "namespace", "uid", "kind", "name"), references
+    )
 
 
 def _row(cluster: Freshness, hold: Hold, related: _Related, now: datetime) -> HoldRow:
