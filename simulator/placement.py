@@ -51,9 +51,7 @@ class NodeInfo:
     @classmethod
     def of(cls, node: Json) -> NodeInfo:
         """Return the room of an empty node."""
-        allocatable = {
-            key: amount(value) for key, value in node["status"]["allocatable"].items()
-        }
+        allocatable = {key: amount(value) for key, value in node["status"]["allocatable"].items()}
         spec, meta = node["spec"], node["metadata"]
         cordoned = bool(spec.get("unschedulable"))
         taints = list(spec.get("taints", []))

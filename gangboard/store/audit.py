@@ -1,10 +1,10 @@
-"""The audit: what happened, who did it, from where and to whom. Rows are only ever added, as a hash chain.
+"""The audit: an append-only hash chain of who did what, when, to which object and from which address.
 
-A worker appends one row at a time and holds the head until its transaction ends. So `audit` comes last in a
+A worker appends one row at a time and locks the head until its transaction ends. So `audit` comes last in a
 transaction, after every other row that another transaction may want to write.
 
-Each row has the hash of the row before it and of its own content. Whoever changes or removes a row in the database has to
-write all later rows anew, and a person who has noted a later head sees that.
+Each row contains the hash of the previous row and of its own content. To change or remove a row, one must
+rewrite all later rows, and a person who noted a later head notices that.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LONGEST_SENTENCE = 4000
 _AT_ONCE = 2000
 _log = get_logger("gangboard.audit")
 _LOG_NAMES = {"event": "audit_event"}
-"""`event` is the word by which every line of the log says what it is."""
+"""Log lines use the key `event` for their message, so the field gets another name."""
 FIELDS = (
     "number",
     "at",
@@ -42,11 +42,11 @@ FIELDS = (
     "source",
     "details",
 )
-"""Columns that the hash covers: all but the key and the hash itself."""
+"""Columns that the hash covers: all except the primary key and the hash itself."""
 
 
 class AuditLostError(RuntimeError):
-    """The head, which is made with the tables, is gone: nothing can be appended truthfully."""
+    """The head row, which a migration creates, is missing, so no row can be appended."""
 
 
 def audit(
@@ -63,10 +63,9 @@ def audit(
     source: str = "",
     details: dict[str, Any] | None = None,
 ) -> None:
-    """Append a row; what is not said comes from the action. Raises AuditLostError.
+    """Append a row. Missing arguments come from the action. Raises AuditLostError.
 
-    `source` is the address from which it came, `object_name` what or whom it is about:
-    `Job/train-workers-0`, `User/ada`.
+    `source` is the client address. `object_name` is the subject, such as `Job/train-workers-0` or `User/ada`.
     """
     if action is not None:
         cluster = cluster or action.cluster
@@ -84,7 +83,7 @@ def audit(
         "object_name": object_name[:400],
         "sentence": sentence[:LONGEST_SENTENCE],
         "source": source[:64],
-        # As it will be read: a tuple comes back as a list.
+        # Normalized as JSON returns it, because a tuple comes back as a list.
         "details": json.loads(json.dumps(details or {})),
     }
     with transaction.atomic():
@@ -94,12 +93,12 @@ def audit(
         AuditEntry.objects.create(**row, digest=digest)
         AuditHead.objects.filter(pk=head.pk).update(number=row["number"], digest=digest)
         if settings.AUDIT_LOG:
-            # A row that is rolled back was never there.
+            # A row that is rolled back must not be logged.
             transaction.on_commit(partial(_log_row, row, digest))
 
 
 def _log_row(row: dict[str, Any], digest: str) -> None:
-    """Log a row for a SIEM. Numbers have no gaps, so a line that was lost is noticed there."""
+    """Log a row for a SIEM. Numbers have no gaps, so the SIEM notices a lost line."""
     told = {name: value for name, value in row.items() if name not in _LOG_NAMES}
     _log.info(
         "audit",
@@ -110,8 +109,8 @@ def _log_row(row: dict[str, Any], digest: str) -> None:
 
 
 def _locked_head() -> AuditHead:
-    """Return the head; nobody else appends until the transaction ends. Raises AuditLostError."""
-    # SQLite has one writer at a time anyway, from the beginning of its transaction.
+    """Return the locked head. No other transaction appends until this one ends. Raises AuditLostError."""
+    # SQLite has a single writer from the beginning of its transaction.
     head = AuditHead.objects.select_for_update().first()
     if head is None:
         raise AuditLostError("the head of the audit is gone; manage.py verify_audit tells more")
@@ -120,24 +119,24 @@ def _locked_head() -> AuditHead:
 
 @dataclass(frozen=True, slots=True)
 class AuditVerification:
-    """What a look at the whole chain has found."""
+    """The result of a check of the whole chain."""
 
     rows: int
-    """How many rows fit, from the first on."""
+    """Number of valid rows, counted from the first."""
     digest: str
-    """The hash of the last of them."""
+    """Hash of the last valid row."""
     broken: str = ""
-    """The first thing that is wrong, in a sentence; empty when nothing is."""
+    """Description of the first fault; empty if the chain is valid."""
 
 
 def verify(noted: tuple[int, str] | None = None) -> AuditVerification:
-    """Follow the chain from its first row to its last; what is appended meanwhile counts too.
+    """Check the chain from its first row to its last, rows appended meanwhile included.
 
-    `noted` is a head (number, hash) that somebody has kept elsewhere: the chain must still have it.
+    `noted` is a head (number, hash) that a person kept elsewhere. The chain must still contain it.
     """
     seen = _follow(AuditVerification(0, ""), noted)
     with transaction.atomic():
-        # From here on nobody appends, so rows and head can be compared.
+        # No transaction appends while the head is locked, so rows and head can be compared.
         heads = list(AuditHead.objects.select_for_update().order_by("pk"))
         seen = _follow(seen, noted)
     if seen.broken:
@@ -146,7 +145,7 @@ def verify(noted: tuple[int, str] | None = None) -> AuditVerification:
 
 
 def _follow(seen: AuditVerification, noted: tuple[int, str] | None) -> AuditVerification:
-    """Go on after the last row that was seen, up to the last one or the first that does not fit."""
+    """Check the rows after the last checked one, up to the end or the first fault."""
     if seen.broken:
         return seen
     rows = AuditEntry.objects.filter(number__gt=seen.rows).order_by("number")
@@ -199,9 +198,9 @@ def _wrong_end(
 
 
 def digest_of(previous: str, row: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a row, in hex: of the hash before it and the canonical JSON of FIELDS.
+    """Return the SHA-256 of a row in hex: over the previous hash and the canonical JSON of FIELDS.
 
-    Canonical: keys in order, no blanks, ASCII, the time in UTC with six digits of a second.
+    Canonical means sorted keys, no blanks, ASCII, and times in UTC with six digits of a second.
     """
     said = {name: _plain(row[name]) for name in FIELDS}
     text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

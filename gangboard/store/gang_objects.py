@@ -1,4 +1,4 @@
-"""The stored objects of one gang, without pods: what the policy of actions reads."""
+"""The stored objects of one gang without its pods, as the policy of actions reads them."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ from gangboard.store.uid_lookups import (
 )
 
 _DEEPEST = 8
-"""Owners above one another that are followed; real ones have two or three."""
+"""Maximum number of owner generations that are followed. Real gangs have two or three."""
 
 Place = tuple[int, str, str]
-"""Id of the cluster, namespace and name."""
+"""Cluster id, namespace and name of an object."""
 
 
 @cache
 def action_models() -> dict[str, type[Any]]:
-    """Return resource key → class of the domain, of all that a gang is made of, without pods."""
+    """Return resource key → domain class of all objects of a gang, without pods."""
     return {resource.key: resource.model for resource in (*registry.resources(), HOLD)}
 
 
 def read_gang(cluster_id: int, gang: Gang) -> GangModel | None:
-    """Return a gang as the poll stored its objects, without pods.
+    """Return a gang with its stored objects, without pods.
 
-    None when its owner is gone, or no kind that can be acted on (a bare pod or group). Costs about 6
-    queries, and as many objects as the gang has: other objects of its namespace are not read.
+    None if its owner is gone, or if gangboard cannot act on its kind (a bare pod or group). It takes about 6
+    queries and reads the objects of the gang only, not others of its namespace.
     """
     detail = unpack_detail(bytes(gang.detail))
     references = [
@@ -68,21 +68,21 @@ def read_gang(cluster_id: int, gang: Gang) -> GangModel | None:
 
 
 def read_target_gang(cluster_id: int, target: Owner, gang: Gang | None) -> GangModel | None:
-    """Return the gang that an owner belongs to, or an owner that makes gangs alone."""
+    """Return the gang of an owner. An owner that creates gangs, such as a CronJob, is returned alone."""
     if registry.makes_gangs(target.meta.ref.group, target.meta.ref.kind):
         return build_gang(target, NO_OBJECTS, read_cluster_view(cluster_id), timezone.now())
     return read_gang(cluster_id, gang) if gang is not None else None
 
 
 def read_maker(gang: Gang) -> Owner | None:
-    """Return what makes gangs such as this one: the CronJob of a run. One query where there is nothing of the sort."""
+    """Return the owner that creates gangs such as this one, such as the CronJob of a run (1 query if it has none)."""
     reference = Reference(gang.cluster_id, gang.namespace, gang.uid)
     found = read_referenced([reference], action_models()).get(reference)
     return _maker(gang.cluster_id, found) if isinstance(found, Owner) else None
 
 
 def _maker(cluster_id: int, owner: Owner) -> Owner | None:
-    """Return what makes gangs such as this one. No query for a gang that nothing of the sort has made."""
+    """Return the owner that creates gangs such as this one. Without such an owner there is no query."""
     above = owner.meta.controller
     if above is None or not registry.makes_gangs(above.group, above.kind):
         return None
@@ -92,7 +92,7 @@ def _maker(cluster_id: int, owner: Owner) -> Owner | None:
 
 
 def find_gang(cluster_id: int, namespace: str, uid: str) -> Gang | None:
-    """Return the gang that a stored owner or child Job of a namespace belongs to, or None."""
+    """Return the gang of a stored owner or child Job of a namespace, or None."""
     reference = Reference(cluster_id, namespace, uid)
     return find_gangs([reference]).get(reference)
 
@@ -100,9 +100,9 @@ def find_gang(cluster_id: int, namespace: str, uid: str) -> Gang | None:
 def find_gangs(
     references: Iterable[Reference], known: Mapping[Reference, Owner] | None = None
 ) -> dict[Reference, Gang]:
-    """Return the gang that each owner or child Job belongs to; 2 queries a generation of owners, however many.
+    """Return the gang of each owner or child Job, with 2 queries for each generation of owners.
 
-    `known` are those of them that were read already.
+    `known` holds the owners that were read already.
     """
     found: dict[Reference, Gang] = {}
     reached = {reference: reference for reference in references}
@@ -124,7 +124,7 @@ def find_gangs(
 
 
 def _controller(reference: Reference, owner: object) -> Reference | None:
-    """Return what controls the owner that a reference leads to."""
+    """Return the reference to the controller of an owner."""
     if not isinstance(owner, Owner) or owner.meta.controller is None:
         return None
     return Reference(reference.cluster_id, owner.meta.ref.namespace, owner.meta.controller.uid)
@@ -133,7 +133,7 @@ def _controller(reference: Reference, owner: object) -> Reference | None:
 def find_object(
     cluster: Cluster, resource: str, namespace: str, name: str
 ) -> Any | None:  # any class of the domain
-    """Return a stored object by its name; of two (one deleted unseen) the one made last."""
+    """Return a stored object by name. If a deletion was missed, the newer of two is returned."""
     place = (cluster.pk, namespace, name)
     return find_objects(resource, [place]).get(place)
 
@@ -141,7 +141,7 @@ def find_object(
 def find_objects(
     resource: str, places: Collection[Place]
 ) -> dict[Place, Any]:  # objects of any class of the domain
-    """Return the stored objects of one resource by where they are, as `find_object`. One query per BATCH."""
+    """Return the stored objects of one resource by place, as `find_object` does. One query per BATCH."""
     wanted = list(dict.fromkeys(places))
     found: dict[Place, Any] = {}
     model_class = action_models()[resource]
@@ -167,7 +167,7 @@ def _made(model: Any) -> tuple[str, str]:
 
 
 def read_cluster_view(cluster_id: int) -> ClusterView:
-    """Return the served versions of a cluster, and whether queue entries can be there (1 query)."""
+    """Return the served API versions of a cluster and the visibility of queue entries (1 query)."""
     rows = ResourceState.objects.filter(cluster_id=cluster_id)
     states = {
         resource: (state, version)
@@ -188,9 +188,9 @@ def read_cluster_view(cluster_id: int) -> ClusterView:
 
 
 def _queue_visibility(states: Iterable[str]) -> QueueVisibility:
-    """Return whether entries in queues can be there, by the states of their resources.
+    """Return whether the cluster can have queue entries, given the states of their resources.
 
-    The poll has not looked for a resource without a stored state.
+    A resource without a stored state was not polled yet.
     """
     known = tuple(states)
     served = [state for state in known if state != WatchState.NOT_SERVED]
@@ -201,10 +201,10 @@ def _queue_visibility(states: Iterable[str]) -> QueueVisibility:
 
 
 def _below(cluster_id: int, owner: Owner) -> list[Owner]:
-    """Return the owners below, of every attempt: one query for each layer of them."""
+    """Return the owners below an owner, of every attempt; one query for each layer."""
     known, found, parents = {owner.meta.ref.uid}, [], [owner]
     for _ in range(_DEEPEST):
-        # A Job makes pods, nothing that could be stopped by itself.
+        # A Job creates pods, which cannot be suspended one by one.
         uids = [one.meta.ref.uid for one in parents if not one.meta.ref.is_job]
         layer = _of_owners(cluster_id, owner.meta.ref.namespace, uids, (Owner,))
         parents = [one for one in layer if one.meta.ref.uid not in known]
@@ -216,7 +216,7 @@ def _below(cluster_id: int, owner: Owner) -> list[Owner]:
 def _of_owners(
     cluster_id: int, namespace: str, uids: Sequence[str], wanted: Collection[type[Any]]
 ) -> list[Any]:  # objects of the wanted classes
-    """Return the stored objects of these classes that belong to one of these owners of a namespace, by name."""
+    """Return the stored objects of some classes that belong to one of these owners, sorted by name."""
     models = action_models()
     keys = [key for key, model in models.items() if model in wanted]
     found: list[tuple[str, str, Any]] = []

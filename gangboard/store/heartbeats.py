@@ -1,4 +1,4 @@
-"""Signs of life of the processes that should be running."""
+"""Heartbeats of the processes that should be running."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ log = get_logger(__name__)
 
 HEARTBEAT_SECONDS = 3.0
 ALIVE_SECONDS = 15.0
-"""A process that has been silent for longer is taken for dead."""
+"""A process that was silent for longer counts as dead."""
 ALIVE = timedelta(seconds=ALIVE_SECONDS)
 FORGET = timedelta(hours=1)
 
 
 def record_heartbeat(name: str, kind: str, slots: int = 0) -> None:
-    """Record a sign of life of now."""
+    """Record a heartbeat now."""
     now = timezone.now()
     values = {"kind": kind, "slots": slots, "beat_at": now}
     going_on = Heartbeat.objects.filter(name=name, beat_at__gte=now - ALIVE)
@@ -32,40 +32,40 @@ def record_heartbeat(name: str, kind: str, slots: int = 0) -> None:
 
 
 def record_task_arrival(queue: str) -> None:
-    """Record that an order of beat has reached a worker that reads this queue."""
+    """Record that a task of beat has reached a worker of this queue."""
     record_heartbeat(f"orders on {queue}", f"{queue}-orders")
 
 
 def remove_heartbeat(name: str) -> None:
-    """Forget a process that ends on purpose."""
+    """Remove the heartbeat of a process that stops on purpose."""
     Heartbeat.objects.filter(name=name).delete()
 
 
 def delete_dead_heartbeats() -> None:
-    """Drop processes that have been silent for long."""
+    """Delete the heartbeats of processes that were silent for an hour."""
     Heartbeat.objects.filter(beat_at__lt=Now() - FORGET).delete()
 
 
 def has_too_few_slots() -> bool:
-    """Whether there are more clusters than slots of living poll workers: then they take turns."""
+    """Return whether there are more clusters than slots of living poll workers, so that workers must rotate."""
     slots = _living_pollers().aggregate(total=Sum("slots"))["total"] or 0
     return Cluster.objects.count() > slots
 
 
 def alive_poll_workers() -> frozenset[str]:
-    """Return the names of the poll workers that are alive."""
+    """Return the names of the living poll workers."""
     return frozenset(_living_pollers().values_list("name", flat=True))
 
 
 def _living_pollers() -> QuerySet[Heartbeat]:
-    # A sign of life in the future was given before the clock was set back.
+    # A heartbeat in the future was written before the clock was set back.
     return Heartbeat.objects.filter(
         kind="poll", beat_at__gte=Now() - ALIVE, beat_at__lte=Now() + ALIVE
     )
 
 
 class HeartbeatThread(threading.Thread):
-    """Says every few seconds that this process is alive."""
+    """Writes a heartbeat of this process every few seconds."""
 
     def __init__(self, name: str, kind: str, slots: int) -> None:
         super().__init__(name="heartbeat", daemon=True)
@@ -73,7 +73,7 @@ class HeartbeatThread(threading.Thread):
         self._ended = threading.Event()
 
     def run(self) -> None:
-        """Write the heartbeat until told to end; a database that is away is tried again."""
+        """Write the heartbeat until `end` is called. If the database is down, try again."""
         while not self._ended.is_set():
             try:
                 record_heartbeat(self._process, self._kind, self._slots)
@@ -84,7 +84,7 @@ class HeartbeatThread(threading.Thread):
             self._ended.wait(HEARTBEAT_SECONDS)
 
     def end(self) -> None:
-        """Stop, and take the heartbeat away: a process that stopped on purpose is not dead."""
+        """Stop, and remove the heartbeat, because a process that stopped on purpose is not dead."""
         self._ended.set()
         try:
             remove_heartbeat(self._process)

@@ -1,4 +1,4 @@
-"""Times in which nothing was seen of a cluster: one row for the cluster, none for its gangs."""
+"""Outages: times without any contact to a cluster. The cluster has a row, its gangs have none."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 from gangboard.store.models import Outage
 
 SILENT_AFTER = timedelta(seconds=120)
-"""Without contact for this long nobody knows how the gangs of a cluster are."""
+"""After this time without contact the state of a cluster's gangs is unknown."""
 
 
 def record_outage(
     cluster_id: int, began_at: datetime, ended_at: datetime, *, problem: str, sentence: str
 ) -> bool:
-    """Record that the cluster answers again, if it was silent; return whether. Inside `writing`."""
+    """Record an outage if the cluster was silent until now. Return whether it was. Call it inside `writing`."""
     was_silent = ended_at - began_at > SILENT_AFTER
     if was_silent:
         Outage.objects.create(
