@@ -1,4 +1,4 @@
-"""The tables. Trivial properties only: no network, no rules, no signals."""
+"""The tables. Models have trivial properties only, without network access, rules or signals."""
 
 from gangboard.store.models.actions import (
     Action,

@@ -1,4 +1,4 @@
-"""What happened, in one order for all who follow it: robots by the API, people by messages."""
+"""Events in one order for all readers: programs through the API, people through messages."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from gangboard.store.models.history import VerdictSpan
 
 
 class FeedEvent(models.Model):
-    """A gang got another verdict or was deleted, or an action ended. Written in the same transaction."""
+    """A new verdict, a deleted gang, or a finished action. Written in the same transaction as the change."""
 
     number = models.BigIntegerField(null=True, unique=True)
-    """Place in the order. Null until `store.feed` has numbered it, after its transaction has ended."""
+    """Position in the order. Null until `store.feed` numbers the event after its transaction."""
     at = models.DateTimeField()
     type = models.CharField(max_length=16)
     """`verdict`, `deleted` or `action`."""
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
     namespace = models.CharField(max_length=253)
     span = models.ForeignKey(VerdictSpan, null=True, on_delete=models.CASCADE, related_name="+")
-    """The verdict that began, or with which the gang was deleted."""
+    """The verdict that began, or the last verdict of a deleted gang."""
     action = models.ForeignKey(Action, null=True, on_delete=models.CASCADE, related_name="+")
-    """The action that ended."""
+    """The finished action."""
 
     class Meta:
         """For the numbering, and for retention."""
@@ -36,6 +36,6 @@ class FeedEvent(models.Model):
 
 
 class FeedHead(models.Model):
-    """The number of the newest event: one row, locked by whoever numbers."""
+    """The number of the newest event, in one row. The process that numbers events locks it."""
 
     number = models.BigIntegerField(default=0)

@@ -1,4 +1,4 @@
-"""What was said of gangs, and when: kept after the objects are gone."""
+"""The history of verdicts, which outlives the objects."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from gangboard.store.models.clusters import Cluster
 
 
 class VerdictSpan(models.Model):
-    """One verdict of one gang from its beginning to its end. Written on change only."""
+    """One verdict of one gang from its beginning to its end. Written only on change."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
     gang_id = models.CharField(max_length=32)
-    """The public id; no foreign key, because it outlives the gang's row."""
+    """The public id. It is not a foreign key, because the span outlives the gang's row."""
     api_group = models.CharField(max_length=253)
     kind = models.CharField(max_length=63)
     namespace = models.CharField(max_length=253)
@@ -23,24 +23,24 @@ class VerdictSpan(models.Model):
     code = models.CharField(max_length=64)
     title = models.CharField(max_length=200)
     message = models.TextField()
-    """As it was said first in this span; names in it are taken out per viewer with `findings`."""
+    """The sentence at the beginning of the span. Names in it are redacted per viewer with `findings`."""
     findings = models.BinaryField(default=bytes)
-    """msgpack of the verdict's own finding: its references say whose names the message has."""
+    """msgpack of the verdict's finding. Its references tell which names the message contains."""
     queue = models.CharField(max_length=253, default="")
     shape = models.CharField(max_length=64, default="")
-    """Digest of what one member of each kind asks for: gangs with the same one are alike."""
+    """Digest of the average request of a member. Gangs with the same one are alike."""
     desired = models.BigIntegerField(default=0)
     created_at = models.DateTimeField(null=True)
-    """When the owner was made: tells a wait that was seen from its beginning from a part of one."""
+    """When the owner was created. It tells whether a wait was observed from its beginning."""
     accelerators = models.FloatField(default=0)
     began_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
-    """Null: it is so now, or the gang is gone and this was its last verdict (`last`)."""
+    """Null if the verdict is current. A deleted gang has an end and `last`."""
     last = models.BooleanField(default=False)
-    """The gang ended with it: its object was seen deleted at `ended_at`."""
+    """True if the gang ended with this verdict: its object was deleted at `ended_at`."""
 
     class Meta:
-        """For one gang's strip, for typical waits, and for retention."""
+        """For a gang's timeline, for typical waits, and for retention."""
 
         indexes = [
             models.Index(fields=("gang_id", "began_at")),

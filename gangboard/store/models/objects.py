@@ -1,4 +1,4 @@
-"""Objects of the clusters, as narrow as decode makes them."""
+"""Objects of the clusters, decoded to the fields that gangboard needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gangboard.store.models.clusters import Cluster
 
 
 class WatchedObject(models.Model):
-    """One object that was seen and not seen deleted."""
+    """One object that exists as far as gangboard has seen."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
     resource = models.CharField(max_length=200)
@@ -17,15 +17,15 @@ class WatchedObject(models.Model):
     name = models.CharField(max_length=253)
     resource_version = models.CharField(max_length=128)
     data = models.BinaryField()
-    """msgpack of the domain's dataclass; see store.objects."""
+    """msgpack of the domain dataclass; see `store.objects`."""
     about = models.CharField(max_length=64, null=True)
-    """Of an event: the uid of the object that it is about. Null of everything else."""
+    """For an event, the uid of its subject. Null for all other objects."""
     owner_uid = models.CharField(max_length=64, null=True)
-    """uid of the owner above, of an owner, a Hold or an entry in a queue; see store.objects. Null of
-    everything else, and where nobody is above."""
+    """uid of the owner above, for an owner, a Hold or a queue entry; see `store.objects`. Null for all other
+    objects, and without an owner above."""
 
     class Meta:
-        """A uid is one object of one cluster."""
+        """One row per object of a cluster."""
 
         constraints = [
             models.UniqueConstraint(fields=("cluster", "uid"), name="one_row_per_object")

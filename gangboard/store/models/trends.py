@@ -1,4 +1,4 @@
-"""How clusters were over the last days, for curves."""
+"""Past states of clusters, for curves."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from gangboard.store.models.clusters import Cluster
 
 
 class TrendPoint(models.Model):
-    """One cluster in one minute. What could not be told then is null; a minute without a row is all null."""
+    """One cluster in one minute. Unknown values are null; a missing row means that all are unknown."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
     at = models.DateTimeField()
     """The beginning of the minute."""
     is_lasting = models.BooleanField()
-    """The first of its quarter of an hour that tells something: kept when the others go."""
+    """True for the first point with values in its quarter of an hour, which outlives the others."""
     gangs = models.JSONField(null=True)
-    """Health → gangs that have it, `unknown` included."""
+    """Health → number of gangs, `unknown` included."""
     waiting = models.FloatField(null=True)
-    """Accelerators that gangs ask for which are blocked, degraded, waiting or starting."""
+    """Accelerators requested by gangs that are blocked, degraded, waiting or starting."""
     reasons = models.JSONField(null=True)
-    """`stage/code` of these gangs → [gangs, accelerators that they ask for]."""
+    """`stage/code` of these gangs → [gangs, requested accelerators]."""
     used = models.FloatField(null=True)
-    """Accelerators that pods on the nodes ask for; so are the next three."""
+    """Accelerators requested by pods on the nodes. The next three fields count accelerators as well."""
     held = models.FloatField(null=True)
-    """The part of `used` that gangs hold that are not whole."""
+    """The part of `used` that belongs to gangs that are not whole."""
     free = models.FloatField(null=True)
-    """On nodes that are ready and not cordoned."""
+    """Free accelerators on nodes that are ready and not cordoned."""
     away = models.FloatField(null=True)
-    """What is free on the other nodes, which is not free."""
+    """Accelerators without a pod on the other nodes, which are not usable."""
 
     class Meta:
-        """For one cluster's curve, and for retention."""
+        """For a cluster's curve, and for retention."""
 
         constraints = [
             models.UniqueConstraint(fields=("cluster", "at"), name="one_point_per_minute")
