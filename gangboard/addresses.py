@@ -1,4 +1,4 @@
-"""Addresses that hold a password: whether they can be taken apart, and how they may be shown."""
+"""Addresses that contain a password: whether they can be parsed, and how they may be shown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 def address_problem(address: str, schemes: tuple[str, ...]) -> str:
     """Return why an address cannot be used, as the end of a sentence; empty if it can.
 
-    It begins with one of `schemes`. Libraries repeat pieces of an address that they cannot parse, so
+    It must begin with one of `schemes`. Libraries quote parts of an address that they cannot parse, so
     gangboard refuses it first. The text repeats no part of the address.
     """
     scheme, separator, _ = address.partition("://")
@@ -29,9 +29,9 @@ def address_problem(address: str, schemes: tuple[str, ...]) -> str:
 
 
 def _can_be_taken_apart(address: str) -> bool:
-    """Whether the port is a number, and every @ stands before the host where there is one."""
+    """Return whether the port is a number, and each `@` precedes the host if there is one."""
     if any(one in address for one in "\t\r\n"):
-        return False  # they would be dropped in silence
+        return False  # The parser would drop them silently.
     try:
         parts = urlsplit(address)
         port = parts.port
@@ -44,14 +44,14 @@ def _can_be_taken_apart(address: str) -> bool:
 _WORD = re.compile(r"\S+")
 _USER = re.compile(r"://[^\s/?#@:]*:")
 _VALUE = re.compile(r"""([?&][\w.-]+=)(?:\\.|[^\s&#"'\\])+""")
-"""A name of a query, and its value as it stands in JSON and quotes too."""
+"""A parameter name and its value in a query string, also inside JSON and quotes."""
 _SECRET_NAMES = ("password", "passwd", "secret", "token", "api_key", "apikey")
 
 
 def hide_passwords(text: str) -> str:
-    """Return a text without the passwords of the addresses in it: of users, and in query strings.
+    """Return a text without the passwords of its addresses, neither of users nor in query strings.
 
-    What has no blank and ends with an `@` may all be one password; rather too much is hidden.
+    A text without blanks before an `@` may be a password as a whole, so all of it is hidden.
     """
     return _VALUE.sub(_without_value, _WORD.sub(_without_password, text))
 
@@ -70,10 +70,10 @@ def _without_value(found: re.Match[str]) -> str:
 
 
 def hide_secrets(address: str) -> str:
-    """Return an address as it may be shown: without password, and without the values of its query.
+    """Return an address that may be shown: without its password and its query values.
 
-    What stands before the last `@` names the person and the password, which may have an `@` of its own.
-    Where it cannot be told which part is which, nothing but the scheme is shown.
+    The part before the last `@` has the user and the password, which may contain an `@` itself. If the parts
+    cannot be told apart, only the scheme is shown.
     """
     scheme, found, rest = address.partition("://")
     before, at, place = rest.rpartition("@")

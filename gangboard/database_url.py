@@ -1,4 +1,4 @@
-"""`DATABASE_URL` to Django's database settings."""
+"""Parsing of `DATABASE_URL` into Django's database settings."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from gangboard.env import SettingError, restrict_to_owner
 
 SCHEMES = ("sqlite", "postgres", "postgresql")
-"""What a database's address begins with."""
+"""Valid schemes of a database URL."""
 SESSION_OPTIONS = "-c idle_in_transaction_session_timeout=10s"
-"""Settings that PostgreSQL takes for each session. `options=` in the query of the address replaces them.
+"""PostgreSQL settings of each session. `options=` in the query of the address replaces them.
 
-A worker that was stopped inside a transaction must not lock its lease row for longer than the lease lasts,
-because the next holder would wait for it.
+A worker that stops inside a transaction must not lock its lease row for longer than the lease lasts, because
+the next holder would wait for it.
 """
 _GONE_SECONDS = 10
-"""Silence of a server after which the kernel ends the connection. Its own limit is 15 minutes."""
+"""Seconds of silence after which the kernel closes the connection. Its default is 15 minutes."""
 
 
 def database_settings(url: str) -> dict[str, Any]:
     """Return Django's settings for `sqlite:///PATH` or `postgresql://user:password@host:port/name`.
 
-    The address is one that `read_address` lets pass with `SCHEMES`.
-    SQLite: write-ahead log, transactions that take the write lock at once (so that two writers
-    wait for each other instead of failing half-way), 20 s patience. Raises SettingError.
+    `read_address` has accepted the address with `SCHEMES`. SQLite gets a write-ahead log, a patience of 20 s,
+    and transactions that take the write lock at once. So two writers wait for each other instead of failing
+    half-way. Raises SettingError.
     """
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
@@ -62,12 +62,12 @@ def database_settings(url: str) -> dict[str, Any]:
 
 
 def _keep_file(file: Path) -> None:
-    """Make the database file and its folder, for their owner alone."""
+    """Create the database file and its folder with access for the owner only."""
     if file.exists() and not file.is_file():
         raise SettingError(f"DATABASE_URL names {file}, which is not a file")
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # SQLite gives the write-ahead log and its index the rights of the file.
+        # SQLite gives the write-ahead log and its index the permissions of the file.
         file.touch(mode=0o600)
     except OSError as error:
         raise SettingError(

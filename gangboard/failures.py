@@ -1,6 +1,6 @@
-"""Failures that the operator mends: one sentence on standard error instead of a traceback.
+"""Startup errors that the operator can fix: one sentence on standard error instead of a traceback.
 
-Each process that a person or a container starts begins here: `manage.py`, the Celery workers, the web server.
+Each process that a person or a container starts uses this: `manage.py`, the Celery workers, the web server.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from gangboard.logs import one_line
 
 EXIT_CODE = 1
 _OF_THE_DATABASE = (OperationalError, InterfaceError, DatabaseError)
-"""It does not answer, or is none. Their subclasses are defects of gangboard."""
+"""The database does not answer, or is not a database. Their subclasses are defects of gangboard."""
 
 
 @contextmanager
 def exit_on_known_errors() -> Iterator[None]:
-    """End the process with a sentence where a setting cannot be used or the database does not answer.
+    """End the process with a sentence if a setting is invalid or the database does not answer.
 
-    `--traceback` on the command line shows the traceback, as for Django's own errors of commands.
+    `--traceback` on the command line shows the traceback, as for Django's own command errors.
     """
     try:
         yield
@@ -47,7 +47,7 @@ def _end(sentence: str) -> NoReturn:
 
 
 def is_too_old(error: Error) -> bool:
-    """Return True if Django refuses the database server because of its version."""
+    """Return True if Django rejects the version of the database server."""
     return isinstance(error, NotSupportedError) and "or later is required" in str(error)
 
 

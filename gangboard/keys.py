@@ -1,4 +1,4 @@
-"""Keys of this installation: read from a variable or a file, or made once in the state folder."""
+"""Keys of this installation. They come from a variable or a file, or are created once in the state folder."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gangboard.env import SettingError, record, restrict_to_owner, text_of_file
 SHORTEST_SECRET = 32
 """Characters; `openssl rand -hex 32` prints 64."""
 FEWEST_CHARACTERS = 5
-"""Different ones, as Django's own check wants."""
+"""Number of different characters that Django's own check requires."""
 
 
 def fernet_problem(key: str) -> str:
-    """Return why a text is no Fernet key, as the end of a sentence; empty if it is one."""
+    """Return why a text is not a Fernet key, as the end of a sentence; empty if it is one."""
     try:
         Fernet(key)
     except ValueError:
@@ -45,10 +45,10 @@ def read_keys(
     make: Callable[[], str],
     problem: Callable[[str], str],
 ) -> tuple[str, ...]:
-    """Return the keys of NAME or of the file that NAME_FILE names, the newest first.
+    """Return the keys of NAME or of the file that NAME_FILE names, newest first.
 
-    Blanks, lines or commas separate them. Without either, one is made once in `folder`, mode 0600. Raises
-    SettingError, which repeats no key. A file that cannot be read is an error, never a reason for a new key.
+    Blanks, lines or commas separate them. Without either, one is created once in `folder`, mode 0600. Raises
+    SettingError, which repeats no key. An unreadable file is an error, never a reason for a new key.
     """
     raw = os.environ.get(name) or text_of_file(name)
     place = "" if raw is None or os.environ.get(name) else f", from the file of {name}_FILE,"
@@ -69,7 +69,7 @@ def read_keys(
 
 
 def _made_once(name: str, path: Path, make: Callable[[], str]) -> str:
-    """Read the file; when it is not there, write it so that of two processes one wins."""
+    """Return the text of the file. Create a missing file so that one of two simultaneous processes wins."""
     try:
         if not path.exists():
             _write_once(path, make())
@@ -91,6 +91,6 @@ def _write_once(path: Path, text: str) -> None:
     try:
         os.link(draft, path)
     except FileExistsError:
-        pass  # another process was first; its secret counts
+        pass  # Another process was first, and its secret counts.
     finally:
         draft.unlink()

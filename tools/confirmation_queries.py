@@ -1,4 +1,4 @@
-"""Database queries of the confirmation of 50 Jobs of one JobSet, the most that one click takes."""
+"""Database queries of the confirmation of 50 Jobs of one JobSet, the maximum of one click."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ PATH = "/actions/confirm/"
 
 
 def page_queries() -> int:
-    """Return the number of queries that the page takes."""
+    """Return the number of queries of the page."""
     return _queries()[0]
 
 
 def submit_queries() -> int:
-    """Return the number of queries that pressing its button takes."""
+    """Return the number of queries of its button."""
     return _queries()[1]
 
 
@@ -43,7 +43,7 @@ def _queries() -> tuple[int, int]:
 
 
 def count_queries(simulator: Simulator) -> tuple[int, int]:
-    """Return the queries of the page and of its button, in the connected database, for all Jobs of the JobSet."""
+    """Return the queries of the page and of its button for all Jobs of the JobSet, in the connected database."""
     credentials = read_kubeconfig(simulator.kubeconfig_text())
     cluster = add_cluster(
         name="confirmation", document=credentials.to_document(), server=credentials.server
@@ -58,7 +58,7 @@ def count_queries(simulator: Simulator) -> tuple[int, int]:
     session["signed_in_at"] = time.time()  # several targets need a fresh sign-in
     session.save()
     query: dict[str, Any] = {"verb": "suspend", "target": _targets(simulator, cluster)}
-    client.get(PATH, query)  # fills the caches of the process
+    client.get(PATH, query)  # Fills the caches of the process.
     with CaptureQueriesContext(connection) as shown:
         _expect(client.get(PATH, query), 200)
     with CaptureQueriesContext(connection) as sent:

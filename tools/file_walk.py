@@ -1,4 +1,4 @@
-"""The files of gangboard that run while a block of code runs."""
+"""The files of gangboard that a block of code executes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import gangboard
 
 _PACKAGE = Path(gangboard.__file__).parent
 _LEFT_OUT = ("domain", "facts", "placement", "rules")
-"""Rooms that are read for their own sake: values, readings of a gang, arithmetic, and a file for each reason."""
+"""Packages that are read for their own sake: values, readings of a gang, arithmetic, and one file per reason."""
 
 
 @contextmanager
 def executed_files() -> Iterator[set[str]]:
-    """Yield a set that receives the files by their path in the package, without those of `_LEFT_OUT`."""
+    """Yield a set that receives the executed files by their path in the package, except those of `_LEFT_OUT`."""
     files: set[str] = set()
 
     def note(frame: FrameType, event: str, _: object) -> None:

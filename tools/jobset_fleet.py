@@ -1,4 +1,4 @@
-"""A simulated cluster with one healthy JobSet of 50 Jobs, for measures."""
+"""A simulated cluster with one healthy JobSet of 50 Jobs, for measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of kinds, grouping APIs and admission systems as Markdown, made from the registries."""
+"""Markdown tables of kinds, grouping APIs and admission systems, generated from the registries."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _NOT = "no"
 
 
 def write_tables(text: str) -> str:
-    """Return a paper with its tables as the registries have them now.
+    """Return a document with its tables generated anew from the registries.
 
-    A table stands between `<!-- kinds NAME -->` and `<!-- end -->`, where NAME is one of `TABLES`.
-    Raises KeyError for any other.
+    A table stands between `<!-- kinds NAME -->` and `<!-- end -->`, where NAME is one of `TABLES`. Raises
+    KeyError for any other.
     """
 
     def table(found: re.Match[str]) -> str:
@@ -29,7 +29,7 @@ _BLOCK = re.compile(r"(<!-- kinds (\w+) -->)\n.*?(<!-- end -->)", re.DOTALL)
 
 
 def _short() -> str:
-    """Return the table for who wants to know whether a kind is known, and what it is stopped by."""
+    """Return the short table: the supported kinds and their levers."""
     head = "Kind", "Versions", "Suspended as a whole", "One part of it", "Tested with"
     rows = [
         (_kind(kind), _versions(kind.resource), _whole(kind), _part(kind), kind.notes.tested)
@@ -110,7 +110,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
 
 
 def _gangs() -> list[OwnerKind]:
-    """Return the kinds that are gangs or make some, by name; what stands between others is read with them."""
+    """Return the kinds that are gangs or create some, by name. Middle kinds are read with them."""
     found = [one for one in registry.owner_kinds() if one.stands_alone or one.makes_gangs]
     return sorted(found, key=lambda kind: (kind.label.lower(), kind.resource.group))
 
@@ -124,7 +124,7 @@ def _versions(resource: Resource) -> str:
 
 
 def _read_with(kind: OwnerKind) -> str:
-    """Return what else is read for its gangs: what it names and is made by, and what it makes."""
+    """Return the kinds read for its gangs: its templates, and the kinds that it creates."""
     blueprints = [one.kind for one in kind.blueprints]
     made = [name for _, name in kind.makes or ()]
     return ", ".join((*blueprints, *made)) or "nothing"
@@ -141,7 +141,7 @@ def _whole(kind: OwnerKind) -> str:
 
 
 def _part(kind: OwnerKind) -> str:
-    """Return what stops one of the Jobs below it, which the kind that makes these tells."""
+    """Return the levers of a Job below it, which the kind that creates the Jobs names."""
     below = (registry.owner_kind(*one) for one in kind.makes or ())
     makers = (kind, *(one for one in below if one is not None))
     return _labels(dict.fromkeys(key for one in makers for key in one.child_levers))

@@ -1,4 +1,4 @@
-"""What Board and Reasons cost as the number of gangs grows: a made-up fleet in a database of its own."""
+"""Cost of Board and Reasons by number of gangs, with a generated fleet in a separate database."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gangboard.store.trends import QUARTER, quarter_of
 
 PAGES = {"Board": "/", "Reasons": "/reasons/"}
 GROWTH = 1.5
-"""So many times as long may a page take with the most gangs as with the fewest."""
+"""Maximum ratio of the times with the most and the fewest gangs."""
 CLUSTERS = 4
 GANGS_PER_NAMESPACE = 50
 PODS = 16
@@ -45,12 +45,12 @@ _STATES: tuple[tuple[Health, Stage, str, int], ...] = (
     (Health.WAITING, Stage.PLACEMENT, "fragmented", 4),
     (Health.WAITING, Stage.ADMISSION, "waiting-for-quota", 6),
 )
-"""Health, stage, code and how many of a hundred gangs are so."""
+"""Health, stage, code and percentage of gangs."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageCost:
-    """One page at one size of the fleet; seconds of CPU of this process on SQLite, else of the clock."""
+    """One page at one fleet size. Seconds are CPU time of this process on SQLite, else elapsed time."""
 
     page: str
     gangs: int
@@ -61,7 +61,7 @@ class PageCost:
 
 @contextmanager
 def throwaway_database() -> Iterator[None]:
-    """Make an empty database beside the configured one, and drop it after the block."""
+    """Create an empty database beside the configured one, and drop it after the block."""
     setup_test_environment(debug=False)
     configured = connection.settings_dict["NAME"]
     connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
@@ -73,7 +73,7 @@ def throwaway_database() -> Iterator[None]:
 
 
 class Bench:
-    """Shows pages of a fleet that grows to somebody who sees all of it."""
+    """Requests pages of a growing fleet as a viewer of all clusters."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)  # noqa: S311  # no secret
@@ -125,7 +125,7 @@ class Bench:
         )
 
     def grow(self, gangs: int) -> None:
-        """Add gangs until there are so many."""
+        """Add gangs up to a total number."""
         while self._gangs < gangs:
             many = min(BATCH, gangs - self._gangs)
             Gang.objects.bulk_create(self._gang(self._gangs + at) for at in range(many))
@@ -135,12 +135,12 @@ class Bench:
             cursor.execute("VACUUM ANALYZE" if connection.vendor == "postgresql" else "ANALYZE")
 
     def measure(self, times: int) -> list[PageCost]:
-        """Ask for each page so often, after once that does not count."""
+        """Request each page `times` times, after a warm-up request."""
         return [self._measure(page, path, times) for page, path in PAGES.items()]
 
     def _measure(self, page: str, path: str, times: int) -> PageCost:
         clock = time.process_time if connection.vendor == "sqlite" else time.perf_counter
-        # Whoever reads pages for hours keeps being heard of: a benchmark must be, too.
+        # A benchmark must keep the clusters fresh, as running pollers do.
         Cluster.objects.update(contact_at=timezone.now())
         Heartbeat.objects.update(beat_at=timezone.now())
         found = []

@@ -1,4 +1,4 @@
-"""A large cluster made up in memory, the same for the same seed: what `benchmark_placement` judges."""
+"""A large cluster generated in memory, which `benchmark_placement` assesses. The same seed gives the same cluster."""
 
 from __future__ import annotations
 
@@ -50,20 +50,20 @@ class Gang:
 
 @dataclass(slots=True)
 class Fleet:
-    """All of it."""
+    """The whole generated cluster."""
 
     nodes: list[Node] = field(default_factory=list)
     owners: list[Owner] = field(default_factory=list)
-    """Of the pods that run."""
+    """Owners of the running pods."""
     pods: list[Pod] = field(default_factory=list)
-    """On nodes."""
+    """Running pods."""
     pending: list[Gang] = field(default_factory=list)
 
 
 def make_fleet(*, nodes: int, pods: int, gangs: int, shapes: int, seed: int) -> Fleet:
-    """Return so many nodes in 24 kinds, pods on them, and gangs that wait, of so many shapes.
+    """Return nodes of 24 kinds, running pods, and waiting gangs of so many shapes.
 
-    A third of the gangs has a quorum, a third two kinds of members, a third is placed pod by pod.
+    A third of the gangs has a quorum, a third has two roles, and a third is placed pod by pod.
     """
     random = Random(seed)  # noqa: S311 - nothing secret
     pools = _pools()
@@ -134,7 +134,7 @@ def _pod(name: str, by: Controller, requests: dict[str, Decimal], node: str, nee
     )
 
 
-# What runs
+# Running pods
 
 
 def _fill(fleet: Fleet, kinds: list[Pool], pods: int, random: Random) -> None:
@@ -152,7 +152,7 @@ def _fill(fleet: Fleet, kinds: list[Pool], pods: int, random: Random) -> None:
         count = mean if number == len(kinds) - 1 else random.randint(0, 2 * mean)
         count = min(count, left)
         left -= count
-        # However many they are, together they leave between nothing and half of the node.
+        # Whatever their number, together they leave between none and half of the node free.
         share = Decimal(random.randint(50, 99)) / 100 / max(1, count)
         requests = {
             "cpu": (share * pool.cores).quantize(Decimal("0.001")),
@@ -188,7 +188,7 @@ def _job(name: str, size: int, requests: dict[str, Decimal], of: Owner | None = 
     )
 
 
-# What waits
+# Waiting pods
 
 
 @dataclass(frozen=True, slots=True)

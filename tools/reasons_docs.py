@@ -1,4 +1,4 @@
-"""The catalogue of sentences as Markdown: each reason, with what it says in the situations of the tests."""
+"""The catalogue of sentences as Markdown: each reason with its sentences in the situations of the tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gangboard.plugins import reasons
 from gangboard.plugins.rule import GangRule, UnitRule
 
 EXAMPLES = Path(__file__).with_name("reason_examples.json")
-"""What rules said in tests, as `pytest --write-reasons` has recorded it: nobody writes it by hand."""
+"""Sentences of rules in tests, recorded by `pytest --write-reasons`. The file is never edited by hand."""
 LONGEST = 120
 """Characters of a sentence that is read at a glance."""
 _LOSS = "it tells how many run, and what keeps the others away"
@@ -60,7 +60,7 @@ _BLOCK = re.compile(r"(<!-- reasons -->)\n.*?(<!-- end -->)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class ReasonExample:
-    """What one rule said in one test."""
+    """The result of one rule in one test."""
 
     code: str
     stage: str
@@ -69,23 +69,23 @@ class ReasonExample:
     message: str
     advice: tuple[str, ...]
     test: str
-    """Where it is made and expected: the name of the test as pytest has it."""
+    """Id of the test in pytest that produces and expects it."""
 
 
 def read_examples() -> tuple[ReasonExample, ...]:
-    """Return what was recorded, by code."""
+    """Return the recorded examples by code."""
     found = json.loads(EXAMPLES.read_text())
     return tuple(ReasonExample(**{**one, "advice": tuple(one["advice"])}) for one in found)
 
 
 def write_catalogue(text: str) -> str:
-    """Return a paper with the catalogue as it is now, between `<!-- reasons -->` and `<!-- end -->`."""
+    """Return a document with the current catalogue between `<!-- reasons -->` and `<!-- end -->`."""
     catalogue = "\n".join(catalogue_lines(read_examples()))
     return _BLOCK.sub(lambda found: f"{found[1]}\n{catalogue}\n{found[2]}", text)
 
 
 def catalogue_lines(examples: Iterable[ReasonExample]) -> Iterator[str]:
-    """Yield the lines of all reasons, stage by stage, as each is told at the earliest."""
+    """Yield the lines of all reasons, each under its earliest stage."""
     by_code: dict[str, list[ReasonExample]] = {}
     for one in examples:
         by_code.setdefault(one.code, []).append(one)
@@ -116,7 +116,7 @@ def _reason_lines(code: str, told: list[ReasonExample]) -> Iterator[str]:
 
 
 def meaning_of(code: str) -> str:
-    """Return what the file of the reason says that it means; empty where one file has several."""
+    """Return the meaning from the docstring of the reason's file; empty if a file has several reasons."""
     for rule in reasons.rules():
         words = _first_sentence(rule) if rule.code == code else ""
         if words.startswith(f"`{code}`: "):
@@ -130,5 +130,5 @@ def _first_sentence(rule: GangRule | UnitRule) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return text of a cluster so that Markdown prints it as it is."""
+    """Escape text of a cluster, so that Markdown prints it unchanged."""
     return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", text)

@@ -27,8 +27,8 @@ _TRUE_SINCE = NOW - timedelta(minutes=1)
 def verdict_calls() -> int:
     """Return the number of Python calls of the verdict on a healthy JobSet of 50 Jobs with 4 pods each.
 
-    A call is one that `sys.setprofile` reports: of a function, a property or a step of a generator. The
-    first verdict fills the caches of the process, so the second one is counted.
+    `sys.setprofile` reports the calls: of functions, properties and steps of generators. The first verdict
+    fills the caches of the process, so the second one is counted.
     """
     assess(healthy_jobset())
     gang = healthy_jobset()
@@ -49,7 +49,7 @@ def verdict_calls() -> int:
 
 
 def verdict_files() -> int:
-    """Return the number of files that the verdict on the same JobSet passes."""
+    """Return the number of files that the verdict on the same JobSet executes."""
     assess(healthy_jobset())
     gang = healthy_jobset()
     with executed_files() as files:

@@ -1,4 +1,4 @@
-"""Channels: making, changing, testing and removing them."""
+"""Channels: creating, changing, testing and removing them."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def make_channel(
     for_everybody: bool = False,
     post: Post = run_sender,
 ) -> tuple[Channel, str]:
-    """Return a new channel and the secret of a webhook, which is shown this once.
+    """Create a channel. Return it and the secret of a webhook, which is shown only once.
 
-    `owner` is the name of the one person who may use it. Raises NotifyError.
+    `owner` is the name of the only person who may use it. Raises NotifyError.
     """
     person = _find_person(owner, for_everybody)
     service = _service_of(kind, address, post)
@@ -79,8 +79,8 @@ def change_channel(
 ) -> Channel | None:
     """Change a channel and return it; None if there is no such channel. Raises NotifyError.
 
-    Arguments that are left out keep the stored value. A new address is checked as the first one was, keeps the
-    secret, and gets the waiting messages at once.
+    Missing arguments keep the stored value. A new address is checked like the first one, keeps the secret,
+    and gets the waiting messages at once.
     """
     found = Channel.objects.filter(pk=channel_id).first()
     if found is None:
@@ -134,7 +134,6 @@ def _refuse_taken(name: str) -> None:
 
 
 def _set_users(channel: Channel, owner: str | None, for_everybody: bool | None) -> None:
-    """Set whose rules may use a channel. A person replaces everybody, and the other way round."""
     if owner is None and not for_everybody:
         channel.for_everybody = channel.for_everybody and for_everybody is None
         return
@@ -169,7 +168,7 @@ def remove_channel(*, viewer: Viewer, channel_id: int) -> bool:
 
 
 def queue_test_message(*, viewer: Viewer, channel_id: int) -> Delivery | None:
-    """Order a test message, which is sent before all others; return None if there is no such channel."""
+    """Queue a test message, which is sent before all others. Return None if there is no such channel."""
     now = timezone.now()
     with transaction.atomic():
         channel = Channel.objects.filter(pk=channel_id).first()
@@ -189,19 +188,19 @@ def queue_test_message(*, viewer: Viewer, channel_id: int) -> Delivery | None:
 
 
 def record(event: str, sentence: str, viewer: Viewer, about: str, *, at: datetime) -> None:
-    """Write who changed what about messages into the audit, last in the transaction of the change."""
+    """Record a change of channels or rules in the audit, last in the transaction of the change."""
     audit(event, sentence, at=at, actor=viewer.name, object_name=about, source=viewer.address)
 
 
 def usable_channels(viewer: Viewer) -> QuerySet[Channel]:
-    """Return the channels that rules of this person may use."""
+    """Return the channels that the rules of this person may use."""
     if viewer.is_admin:
         return Channel.objects.all()
     return Channel.objects.filter(Q(for_everybody=True) | Q(owner_id=viewer.user_id))
 
 
 def may_use_channel(rule: Rule, channel: Channel, viewer: Viewer) -> bool:
-    """Return whether a rule may still use a channel, with the rights of its owner now."""
+    """Return whether a rule may use a channel, with the current rights of its owner."""
     if rule.owner_id is None or viewer.is_admin:
         return True
     return channel.for_everybody or channel.owner_id == rule.owner_id
@@ -235,4 +234,4 @@ def _webhook_host(address: str) -> str:
 
 
 class NotifyError(ValueError):
-    """A refused change. The text is one sentence for the person who wanted it."""
+    """A refused change. The text is one sentence for the requester."""

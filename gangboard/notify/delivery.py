@@ -1,7 +1,7 @@
-"""Sending deliveries: one at a time for each channel, again and again until it arrived or a day has passed.
+"""Delivery of messages: one at a time for each channel, with retries until success or for a day.
 
 A channel has a lease, so two workers do not send to it at once. Each channel is served by a thread of its
-own, so channels do not wait for each other. Channels that failed last time share few of the threads.
+own, so channels do not wait for each other. Channels whose last attempt failed share few of the threads.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ log = get_logger(__name__)
 AT_ONCE = 16
 """Channels that one worker sends to at once."""
 FAILING_AT_ONCE = 6
-"""The share of channels whose last attempt failed, because they may hang again."""
+"""Threads for channels whose last attempt failed, because they may hang again."""
 FIRST_PAUSE = timedelta(seconds=10)
 LONGEST_PAUSE = timedelta(hours=1)
 GIVE_UP_AFTER = timedelta(hours=24)
 GIVE_UP_REFUSED_AFTER = timedelta(hours=1)
-"""How long a message is tried that the receiver refuses with a status of 400 to 499."""
+"""How long a message is retried that the receiver refuses with a status of 400 to 499."""
 TURN = 20.0
-"""Seconds after which a channel with more to send gives its thread back."""
+"""Seconds after which a channel with more messages returns its thread."""
 LEASES = RowLeases("held_until", 60.0)
 NOTHING_LEFT = "Nothing is left of it that the owner of the rule may see."
 _NOT_USABLE = "The owner of the rule may not use this channel any more."
@@ -48,11 +48,11 @@ Clock = Callable[[], datetime]
 _threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="deliver")
 _lock = Lock()
 _busy: dict[int, bool] = {}
-"""Channels that this process sends to: whether their last attempt had failed."""
+"""Channels that this process sends to, and whether their last attempt had failed."""
 
 
 def start_due() -> None:
-    """Begin to send to every channel that has something due, as far as there are threads. Never waits."""
+    """Start sending to every channel with due messages while threads are free. It never waits."""
     for channel_id, failing in due_channels(now=timezone.now()):
         with _lock:
             if channel_id in _busy or len(_busy) >= AT_ONCE:
@@ -75,7 +75,7 @@ def _serve_in_thread(channel_id: int) -> None:
 
 
 def due_channels(*, now: datetime) -> list[tuple[int, bool]]:
-    """Return the channels that have something to send now and whether they failed last, healthy ones first."""
+    """Return the channels with due messages and whether their last attempt failed, healthy ones first."""
     due = Channel.objects.filter(
         Q(next_at=None) | Q(next_at__lte=now) | Q(deliveries__rule=None),
         deliveries__finished_at=None,
@@ -86,7 +86,7 @@ def due_channels(*, now: datetime) -> list[tuple[int, bool]]:
 
 
 def serve(channel_id: int, *, post: Post = run_sender, clock: Clock = timezone.now) -> int:
-    """Send the due messages of one channel until one fails or the turn is over; return the number of attempts."""
+    """Send the due messages of one channel until one fails or the turn ends. Return the number of attempts."""
     row = Channel.objects.filter(pk=channel_id)
     leases, holder = RealDatabaseClock(), uuid.uuid4().hex
     if not LEASES.take(row, holder, leases):
@@ -108,9 +108,9 @@ def serve(channel_id: int, *, post: Post = run_sender, clock: Clock = timezone.n
 
 
 def _claim(channel_id: int, now: datetime) -> Delivery | None:
-    """Return the next due delivery and count the attempt. From then on the outbox adds no items to it.
+    """Return the next due delivery and count the attempt. From now on the outbox adds no items to it.
 
-    Test messages come first, then the message that failed, so that the order stays.
+    Test messages come first, then the failed message, so that the order stays.
     """
     with transaction.atomic():
         pending = Delivery.objects.filter(
@@ -129,7 +129,7 @@ def _claim(channel_id: int, now: datetime) -> Delivery | None:
 
 
 def _try(delivery: Delivery, now: datetime, post: Post) -> Receipt | None:
-    """Send a delivery once. Without a message the delivery is over, and the result is None."""
+    """Send a delivery once. A delivery without a message ends, and the result is None."""
     message, why = _message(delivery, now)
     if message is None:
         _finish(delivery, GIVEN_UP, why, now)
@@ -156,7 +156,7 @@ def _message(delivery: Delivery, now: datetime) -> tuple[Message | None, str]:
 
 
 def _viewer_of(rule: Rule) -> Viewer | None:
-    """Return with whose rights a message is written; None for a person who is disabled."""
+    """Return the viewer whose rights apply to a message; None for a disabled person."""
     if rule.owner is None:
         return ADMINS
     return viewers_of([rule.owner])[rule.owner.pk] if rule.owner.is_active else None
@@ -188,12 +188,12 @@ def _record(delivery: Delivery, outcome: Receipt, now: datetime) -> None:
 
 
 def _this_address(delivery: Delivery) -> QuerySet[Channel]:
-    """Return the channel of a delivery, unless an admin has changed its address during the attempt."""
+    """Return the channel of a delivery, unless an admin changed its address during the attempt."""
     return Channel.objects.filter(pk=delivery.channel_id, address=bytes(delivery.channel.address))
 
 
 def _give_up_old(channel_id: int, error: str, now: datetime) -> None:
-    """Give up all messages that a failing channel has kept waiting for GIVE_UP_AFTER.
+    """Give up all messages that a failing channel has delayed for GIVE_UP_AFTER.
 
     One attempt an hour would end fewer messages than the rules add.
     """

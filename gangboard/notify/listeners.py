@@ -1,4 +1,4 @@
-"""Rules in force, each with the rights of its owner and the channels that it may use now."""
+"""Active rules, each with the rights of its owner and its usable channels."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A rule in force."""
+    """An active rule."""
 
     rule: Rule
     viewer: Viewer
     channels: tuple[Channel, ...]
 
     def is_muted(self, at: datetime) -> bool:
-        """Return whether the mute of the rule covers a time. Its marks change, and it sends no message."""
+        """Return whether the rule was muted at a time. A muted rule updates its marks and sends no message."""
         return self.rule.muted_until is not None and at < self.rule.muted_until
 
     def matches_namespace(self, cluster_id: int, namespace: str) -> bool:
-        """Return whether the rule is about a namespace, and its owner may see it."""
+        """Return whether the rule covers a namespace that its owner may see."""
         rule = self.rule
         if rule.cluster_id not in (None, cluster_id):
             return False
@@ -50,7 +50,7 @@ class Listener:
         health: str,
         accelerators: float,
     ) -> bool:
-        """Return whether the rule is about a gang with such a verdict."""
+        """Return whether the rule matches a gang with this verdict."""
         rule = self.rule
         return (
             rule.kind in ("", kind)
@@ -62,7 +62,7 @@ class Listener:
 
 
 def read_listeners(triggers: Iterable[str]) -> list[Listener]:
-    """Return the rules in force with these triggers (3 queries)."""
+    """Return the active rules with these triggers (3 queries)."""
     rules = (
         Rule.objects.filter(ended_at=None, trigger__in=list(triggers))
         .filter(Q(owner=None) | Q(owner__is_active=True))
@@ -82,7 +82,7 @@ def read_listeners(triggers: Iterable[str]) -> list[Listener]:
 
 
 class Marks:
-    """The RuleMarks of some rules about some subjects. Used inside a transaction."""
+    """The RuleMarks of some rules about some subjects. Use it inside a transaction."""
 
     def __init__(self, listeners: Sequence[Listener], subjects: Iterable[str]) -> None:
         self._rules = [one.rule.pk for one in listeners]
@@ -98,7 +98,7 @@ class Marks:
                 self._known[rule_id, subject] = mark
 
     def is_new(self, rule: Rule, subject: str, mark: str) -> bool:
-        """Set the mark of a subject; return False if the rule has this mark already."""
+        """Set the mark of a subject. Return False if the rule has this mark already."""
         key = (rule.pk, subject)
         if self._known.get(key) == mark:
             return False
@@ -107,7 +107,7 @@ class Marks:
         return True
 
     def forget(self, rule: Rule, subject: str) -> None:
-        """Remove the mark of a subject, so the rule tells the same state again when it comes back."""
+        """Remove the mark of a subject, so that the rule reports the same state again when it returns."""
         key = (rule.pk, subject)
         if self._known.pop(key, None) is not None:
             self._new.pop(key, None)
@@ -130,19 +130,19 @@ class Marks:
 
 
 class PendingDeliveries:
-    """The items that each listener tells, gathered so that each becomes one delivery."""
+    """The items of each listener, collected so that each listener gets one delivery."""
 
     def __init__(self) -> None:
         self._items: dict[int, tuple[Listener, list[Item]]] = {}
 
     def add(self, listener: Listener, item: Item, *, at: datetime) -> None:
-        """Let a listener tell an item of some time, unless it was muted then."""
+        """Add an item of a time for a listener, unless the rule was muted then."""
         if listener.is_muted(at):
             return
         self._items.setdefault(listener.rule.pk, (listener, []))[1].append(item)
 
     def queue(self, *, now: datetime) -> int:
-        """Write the deliveries; return how many items they have."""
+        """Write the deliveries. Return the number of their items."""
         for listener, items in self._items.values():
             queue_items(listener.rule, listener.channels, items, now=now)
         return sum(len(items) for _, items in self._items.values())

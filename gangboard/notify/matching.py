@@ -1,4 +1,4 @@
-"""Matching rules with the events of the feed: each change once, in its order."""
+"""Matching rules with the events of the feed, each event once and in order."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from gangboard.store.models import FeedEvent, NotifyCursor, Rule, VerdictSpan
 AT_ONCE = 1000
 """Events of one transaction."""
 MOST_ROUNDS = 50
-"""Rounds of one call, so that it ends: the next call goes on."""
+"""Maximum number of rounds of one call. The next call continues."""
 _TRIGGERS = (Trigger.VERDICT, Trigger.ACTION, Trigger.REVERTED, Trigger.RUNS)
 
 
 def match_feed(*, now: datetime) -> int:
-    """Number the new events of the feed and write deliveries for them; return the number of their items."""
+    """Number the new events of the feed and write deliveries for them. Return the number of their items."""
     for _ in range(MOST_ROUNDS):
         if number_events() < CHUNK:
             break
@@ -37,9 +37,9 @@ def match_feed(*, now: datetime) -> int:
 
 
 def _match_some(now: datetime) -> tuple[int, int]:
-    """Match the next events; return the number of events and of items for messages.
+    """Match the next events. Return the number of events and of items for messages.
 
-    The process that matches locks the row of the cursor, so an event is matched once.
+    The process locks the row of the cursor, so that each event is matched once.
     """
     if not NotifyCursor.objects.exists():
         NotifyCursor.objects.get_or_create(pk=1, defaults={"number": newest_number()})
@@ -72,7 +72,7 @@ def _match(events: Sequence[FeedEvent], now: datetime) -> int:
 
 
 def end_rule(rule: Rule, *, now: datetime) -> None:
-    """End a rule about one gang, which sends one message."""
+    """End a rule about one gang, which sends only one message."""
     rule.ended_at = now
     Rule.objects.filter(pk=rule.pk).update(ended_at=now)
 
@@ -101,7 +101,7 @@ def _tells(listener: Listener, event: FeedEvent, marks: Marks) -> bool:
         return False
     if event.type == FeedType.DELETED.value:
         marks.forget(rule, _subject(span.gang_id))
-        # A rule about certain verdicts is not about the end of a gang.
+        # A rule about certain verdicts does not cover the end of a gang.
         return not rule.health and not rule.code and _is_about(listener, span)
     return _tells_verdict(listener, span, marks)
 
@@ -111,7 +111,7 @@ def _tells_verdict(listener: Listener, span: VerdictSpan, marks: Marks) -> bool:
     if _is_about(listener, span):
         return marks.is_new(listener.rule, subject, f"{span.health}/{span.code}")
     if span.health != Health.UNKNOWN:
-        # A gang that could not be looked at for a while has not changed.
+        # A gang without visibility for a while has not changed.
         marks.forget(listener.rule, subject)
     return False
 

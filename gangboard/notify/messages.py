@@ -1,4 +1,4 @@
-"""The message of a delivery: title and text for people, a document for programs."""
+"""The message of a delivery: title and text for people, a JSON document for programs."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Rule
 
 MOST_LISTED = 10
-"""News of one message to people, which counts the others."""
+"""Maximum number of changes in one message to people. The others are counted."""
 PAGE = "/notifications/"
 ADMINS = Viewer(0, "gangboard", (Scope(None, "", "admin"),), may_act=False)
-"""Whose rights the rules of all admins have."""
+"""The viewer of rules of all admins."""
 LONGEST_LINE = 1500
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message, for both kinds of channel."""
+    """One message in both formats."""
 
     title: str
     body: str
@@ -35,7 +35,7 @@ def make_message(
 ) -> Message | None:
     """Return the message about the items that the viewer may see, else None.
 
-    With `everything`, for programs, it has all items. For people it has the worst MOST_TOLD.
+    With `everything`, for programs, it contains all items. For people it contains the worst MOST_LISTED.
     """
     listed = [item for item in items if item["type"] != "more"]
     ranked = listed if everything else rank_items(listed, viewer=viewer)
@@ -52,7 +52,7 @@ def make_message(
 
 
 def make_test_message(channel: str, *, now: datetime) -> Message:
-    """Return the message that proves a channel."""
+    """Return the message that tests a channel."""
     text = f"This is a test of the channel {channel}. Messages of gangboard arrive here."
     return Message(
         "gangboard: a test",
@@ -66,7 +66,7 @@ def _title(rule: Rule, news: Sequence[News], number: int) -> str:
 
 
 def _body(rule: Rule, news: Sequence[News], readable: int, number: int) -> str:
-    """Return the text for people. `readable` changes were ranked, of `number` in all."""
+    """Return the text for people. `readable` of the `number` changes were ranked."""
     parts = [_paragraph(one) for one in news]
     if number > len(news):
         first = f"the first {readable:,} of " if readable < number else ""

@@ -1,4 +1,4 @@
-"""The items of a delivery in words, as far as one viewer may see them."""
+"""Texts of the items of a delivery, as one viewer may see them."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """One thing that happened, in words."""
+    """One change as text."""
 
     type: str
     """`verdict`, `deleted`, `action`, `waits`, `hold-ends` or `cluster-silent`."""
     at: datetime
     cluster: str
     subject: str
-    """`Blocked: JobSet llama (research, eu-train)`: what happened to what."""
+    """The change and its subject: `Blocked: JobSet llama (research, eu-train)`."""
     sentence: str
     path: str
-    """Where the page about it is."""
+    """Path of its page."""
     next_step: str = ""
     number: int | None = None
-    """In the feed."""
+    """Number in the feed."""
     namespace: str = ""
     kind: str = ""
     name: str = ""
@@ -46,11 +46,11 @@ class News:
     code: str = ""
     accelerators: float = 0.0
     now: str = ""
-    """The gang's verdict since then if it differs: `Running`."""
+    """The gang's current verdict if it differs, such as `Running`."""
 
 
 def rank_items(items: Sequence[Item], *, viewer: Viewer) -> list[Item]:
-    """Return the items that the viewer may see, the worst first (1 query for 500 items of each type)."""
+    """Return the items that the viewer may see, worst first (1 query for 500 items of each type)."""
     ranks: dict[tuple[str, int | None], tuple[int, float]] = {}
     columns = ("cluster_id", "namespace", "health", "accelerators")
     for batch in _batches([item["id"] for item in items if item["type"] == "event"]):
@@ -74,9 +74,9 @@ def rank_items(items: Sequence[Item], *, viewer: Viewer) -> list[Item]:
 
 
 def read_news(items: Sequence[Item], *, viewer: Viewer, now: datetime) -> list[News]:
-    """Return the items in words and in their order, as the viewer may see them.
+    """Return the texts of the items in their order, as the viewer may see them.
 
-    Items whose object is gone from the database, or that the viewer may not see, have no news.
+    Items whose object was deleted from the database, or that the viewer may not see, have no text.
     """
     events = {
         event.number: event
@@ -108,7 +108,7 @@ def read_news(items: Sequence[Item], *, viewer: Viewer, now: datetime) -> list[N
 
 @dataclass(frozen=True, slots=True)
 class _Scene:
-    """Rows that the news of one delivery need."""
+    """The rows that the texts of one delivery need."""
 
     rows: Mapping[int, SpanRow]
     gangs: Mapping[str, GangRow]
@@ -117,7 +117,7 @@ class _Scene:
 
     @classmethod
     def read(cls, spans: Iterable[VerdictSpan], *, viewer: Viewer, now: datetime) -> _Scene:
-        """Read all that is needed (3 queries, and those of redaction)."""
+        """Read all rows (3 queries, and those of redaction)."""
         spans = list(spans)
         clusters = read_freshness(viewer=viewer, now=now)
         gangs = Gang.objects.filter(
@@ -132,7 +132,7 @@ class _Scene:
         )
 
     def of_span(self, span: VerdictSpan, type: str, number: int | None = None) -> News | None:  # noqa: A002  # its column
-        """Return the news of a verdict; None if the viewer may not see it."""
+        """Return the text of a verdict; None if the viewer may not see it."""
         row, cluster = self.rows.get(span.pk), self.clusters.get(span.cluster_id)
         if row is None or cluster is None:
             return None

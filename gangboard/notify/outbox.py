@@ -15,20 +15,20 @@ SENT = "sent"
 GIVEN_UP = "given-up"
 STATES = (WAITING, FAILED, SENT, GIVEN_UP)
 PAUSE = timedelta(minutes=1)
-"""Between two messages of one rule to people on one channel. Changes of that time are one message."""
+"""Minimum interval between two messages of one rule to people on one channel. Its changes form one message."""
 MOST_OF_WEBHOOK = 100
-"""Events of one request to a program."""
+"""Maximum number of events in one request to a program."""
 MOST_FOR_PEOPLE = 5000
-"""Changes that one message to people ranks. It only counts the others."""
+"""Maximum number of changes that one message to people ranks. The others are counted."""
 MOST_WAITING = 500
-"""Messages that wait for one channel: 50,000 events for a program. Later ones are left out."""
+"""Maximum number of waiting messages of a channel: 50,000 events for a program. Later ones are dropped."""
 LEFT_OUT = f"The channel had {MOST_WAITING} messages waiting, so this one was left out."
 
 
 def queue_items(
     rule: Rule, channels: Sequence[Channel], items: Sequence[Item], *, now: datetime
 ) -> None:
-    """Write the deliveries of a rule about these items, inside the transaction of the caller."""
+    """Write the deliveries of a rule about these items. Call it inside a transaction."""
     for channel in channels:
         if channel.kind == WEBHOOK:
             _queue_for_program(rule, channel, list(items), now)
@@ -37,7 +37,7 @@ def queue_items(
 
 
 def _open_delivery(rule: Rule, channel: Channel) -> Delivery | None:
-    """Return the newest delivery if no attempt was made yet. It is locked until the transaction ends."""
+    """Return the newest delivery, locked, if it has had no attempt."""
     newest = Delivery.objects.filter(rule=rule, channel=channel).exclude(error=LEFT_OUT)
     found = newest.order_by("-pk").select_for_update().first()
     return found if found is not None and found.state == WAITING and not found.attempts else None
@@ -71,7 +71,7 @@ def _queue_for_program(rule: Rule, channel: Channel, items: list[Item], now: dat
 
 
 def _room(channel: Channel) -> int:
-    """Return how many more messages may wait for a channel."""
+    """Return how many more messages a channel may queue."""
     return max(0, MOST_WAITING - Delivery.objects.filter(channel=channel, finished_at=None).count())
 
 
@@ -93,7 +93,7 @@ def _add(rule: Rule, channel: Channel, items: list[Item], next_at: datetime, now
 
 
 def _leave_out(rule: Rule, channel: Channel, number: int, now: datetime) -> None:
-    """Count changes that no message will tell, in one delivery an hour that is over already."""
+    """Count dropped changes in one finished delivery per hour."""
     counted = Delivery.objects.filter(
         rule=rule, channel=channel, error=LEFT_OUT, created_at__gt=now - timedelta(hours=1)
     )

@@ -1,4 +1,4 @@
-"""Rules and their triggers. Page and API call the same functions to make, change, mute and remove rules."""
+"""Rules and their triggers. Page and API call the same functions to create, change, mute and remove rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gangboard.store.models import Channel, Cluster, Gang, Rule
 
 
 class Trigger(StrEnum):
-    """A kind of change that a rule can wait for."""
+    """A kind of change that a rule waits for."""
 
     VERDICT = "verdict"
     WAITS = "waits"
@@ -33,7 +33,7 @@ class Trigger(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TriggerInfo:
-    """A trigger in words, and which conditions it looks at."""
+    """The label of a trigger and the conditions that it uses."""
 
     label: str
     conditions: frozenset[str]
@@ -50,17 +50,17 @@ TRIGGER_INFO: Mapping[Trigger, TriggerInfo] = {
     Trigger.SILENT: TriggerInfo("A cluster cannot be read", frozenset({"cluster"})),
     Trigger.RUNS: TriggerInfo("One gang runs or ends", frozenset()),
 }
-"""Conditions that are named nowhere here must be empty."""
+"""Conditions that a trigger does not list must be empty."""
 TRIGGERS = tuple(trigger.value for trigger in Trigger)
 CHOICES = tuple(trigger.value for trigger in Trigger if trigger is not Trigger.RUNS)
 """Triggers that a person chooses. `runs` belongs to "Tell me when it runs"."""
 RUNS = frozenset({Health.RUNNING, Health.SUCCEEDED, Health.FAILED})
-"""States that end "Tell me when it runs"."""
+"""Health values that end "Tell me when it runs"."""
 MOST_RULES = 100
-"""Rules of one person, and of all admins together."""
+"""Maximum number of rules of one person, and of all admins together."""
 MOST_MINUTES = 7 * 24 * 60
 MOST_HOURS = 30 * 24
-"""For which a rule can be muted."""
+"""Maximum number of hours for which a rule can be muted."""
 CONDITIONS = (
     *("cluster", "namespace", "kind", "code", "health", "accelerators_at_least"),
     "minutes",
@@ -77,9 +77,9 @@ def make_rule(
     for_admins: bool = False,
     **conditions: Any,
 ) -> Rule:
-    """Return a new rule. `channels` are names; see CONDITIONS for the rest. Raises NotifyError.
+    """Create a rule. `channels` are names; see CONDITIONS for the rest. Raises NotifyError.
 
-    `for_admins`: it is no person's rule but one of all admins, who see everything.
+    `for_admins` makes it a rule of all admins, who see everything.
     """
     if for_admins and not viewer.is_admin:
         raise NotifyError("only an admin makes rules of all admins")
@@ -89,7 +89,7 @@ def make_rule(
 
 
 def make_gang_rule(*, viewer: Viewer, gang_id: str, channels: Sequence[str]) -> Rule:
-    """Return a rule of the viewer that tells once when a gang runs or ends. Raises NotifyError."""
+    """Create a rule that reports once when a gang runs or ends. Raises NotifyError."""
     found = _find_channels(viewer, channels)
     with transaction.atomic():
         gang = Gang.objects.filter(viewer.gang_filter(), pk=gang_id).first()
@@ -108,10 +108,10 @@ def make_gang_rule(*, viewer: Viewer, gang_id: str, channels: Sequence[str]) -> 
 
 
 def change_rule(*, viewer: Viewer, rule_id: int, **changes: Any) -> bool:
-    """Change a rule; return False if the viewer has no such rule. Raises NotifyError.
+    """Change a rule. Return False if the viewer has no such rule. Raises NotifyError.
 
-    `changes` has `name`, `trigger`, `channels` and CONDITIONS, as `make_rule` takes them. A key that is left out
-    keeps the stored value, and None removes a condition. The marks of the rule stay, so it repeats no message.
+    `changes` has `name`, `trigger`, `channels` and CONDITIONS, as `make_rule` takes them. A missing key keeps
+    the stored value, and None removes a condition. The marks of the rule stay, so it repeats no message.
     """
     now = timezone.now()
     with transaction.atomic():
@@ -141,14 +141,14 @@ def change_rule(*, viewer: Viewer, rule_id: int, **changes: Any) -> bool:
 
 
 def owner_of(rule: Rule, viewer: Viewer) -> Viewer:
-    """Return with whose rights a rule works: an admin may change the rule of another person."""
+    """Return the viewer whose rights apply to a rule. An admin may change the rule of another person."""
     if rule.owner is None or rule.owner_id == viewer.user_id:
         return viewer
     return viewers_of([rule.owner])[rule.owner.pk]
 
 
 def _settings_of(rule: Rule) -> dict[str, Any]:
-    """Return all that `change_rule` can change, as it takes it."""
+    """Return all fields that `change_rule` can change, in its format."""
     conditions = {name: getattr(rule, name) or None for name in CONDITIONS}
     conditions["cluster"] = rule.cluster.name if rule.cluster is not None else None
     channels = sorted(rule.channels.values_list("name", flat=True))
@@ -156,7 +156,7 @@ def _settings_of(rule: Rule) -> dict[str, Any]:
 
 
 def _changes_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """Return each difference: `minutes from 10 to 5, channels from mail to mail and ops`."""
+    """Return the differences as text: `minutes from 10 to 5, channels from mail to mail and ops`."""
     return ", ".join(
         f"{name.replace('_', ' ')} from {_in_words(before[name])} to {_in_words(after[name])}"
         for name in before
@@ -171,7 +171,7 @@ def _in_words(value: Any) -> str:
 
 
 def remove_rule(*, viewer: Viewer, rule_id: int) -> bool:
-    """Remove a rule with its messages; return False if the viewer has no such rule."""
+    """Remove a rule with its messages. Return False if the viewer has no such rule."""
     with transaction.atomic():
         rule = visible_rules(viewer).filter(pk=rule_id).first()
         if rule is None:
@@ -188,9 +188,9 @@ def remove_rule(*, viewer: Viewer, rule_id: int) -> bool:
 
 
 def mute_rule(*, viewer: Viewer, rule_id: int, hours: int) -> bool:
-    """Mute a rule for some hours, 0 ends the mute; return False if the viewer has no such rule.
+    """Mute a rule for some hours; 0 ends the mute. Return False if the viewer has no such rule.
 
-    No message tells what happens during the mute. Raises NotifyError.
+    No message reports events during the mute. Raises NotifyError.
     """
     if not 0 <= hours <= MOST_HOURS:
         raise NotifyError(f"a rule is muted for at most {MOST_HOURS} hours")
@@ -212,7 +212,7 @@ def mute_rule(*, viewer: Viewer, rule_id: int, hours: int) -> bool:
 
 
 def visible_rules(viewer: Viewer) -> QuerySet[Rule]:
-    """Return the rules that the viewer may see, change, mute and remove: their own, and every one for admins."""
+    """Return the rules that the viewer may see and change: their own, and all rules for admins."""
     if viewer.is_admin:
         return Rule.objects.all()
     return Rule.objects.filter(owner_id=viewer.user_id)

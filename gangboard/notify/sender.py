@@ -1,7 +1,7 @@
 """A process that sends one message. It reads an order from standard input and prints the result.
 
-The worker ends the process after its deadline, so no receiver and no library can hang the worker. It has neither database nor keys, connects to allowed addresses only, receives
-64 KiB at most, and writes no file.
+The worker ends the process after its deadline, so neither a receiver nor a library can hang the worker. It
+has no database and no keys, connects to allowed addresses only, receives at most 64 KiB, and writes no file.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ SECONDS = 8.0
 LOCAL = frozenset(
     {*("blink1", "dbus", "glib", "gnome", "kde", "macosx", "qt", "syslog", "windows"), "deltachat"}
 )
-"""Services of apprise that concern the machine itself."""
+"""Services of apprise that use the local machine."""
 
 Answer = dict[str, Any]
 
 
 def answer(sentence: str = "", *, final: bool = False, service: str = "") -> Answer:
-    """Return the result to print. Without a sentence the message has arrived.
+    """Return the result to print. Without a sentence the message was delivered.
 
-    `final`: sending the same again is of no use.
+    `final` means that retrying the same message is useless.
     """
     return {"ok": not sentence, "sentence": sentence, "final": final, "service": service}
 
@@ -39,7 +39,7 @@ def answer(sentence: str = "", *, final: bool = False, service: str = "") -> Ans
 def main() -> None:
     """Carry out the order on standard input."""
     order = json.load(sys.stdin)
-    logging.disable(logging.CRITICAL)  # libraries write addresses with secrets
+    logging.disable(logging.CRITICAL)  # Libraries log addresses with secrets.
     _limit_process()
     addresses.guard_connections([ip_network(one) for one in order["networks"]])
     addresses.limit_answers(MOST_RECEIVED)
@@ -54,7 +54,7 @@ def _limit_process() -> None:
 
 
 def check(order: Answer) -> Answer:
-    """Return the name of the service of an apprise address, or a sentence about its fault."""
+    """Return the service name of an apprise address, or a sentence about its fault."""
     found = _service(order["address"])
     if isinstance(found, str):
         return answer(found)
@@ -96,7 +96,7 @@ def _service(address: str) -> Any:
     )
     try:
         found = apprise.Apprise.instantiate(address, asset=asset, suppress_exceptions=True)
-    except (OSError, ValueError, TypeError):  # a plugin that checks its parts by itself
+    except (OSError, ValueError, TypeError):  # A plugin with its own validation.
         found = None
     if found is None:
         return "This is no address that apprise knows: see the list of its services."
@@ -106,7 +106,7 @@ def _service(address: str) -> Any:
 
 
 def _note_answers(adapter: Any, codes: list[int], problems: list[str]) -> None:
-    """Note the status and the failure of each request, which apprise keeps for itself."""
+    """Record the status and the error of each request, which apprise hides."""
     plain_send = adapter.send
 
     def send(self: Any, *arguments: Any, **options: Any) -> Any:
@@ -178,14 +178,14 @@ def send_webhook(order: Answer) -> Answer:
             redirect=False,
             preload_content=False,
         )
-        response.close()  # the status says it all
+        response.close()  # The status is enough.
     except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
         return answer(_special_failure() or _cause(error))
     return answer() if response.status < 300 else _refusal(response.status)
 
 
 def _cause(error: BaseException) -> str:
-    """Return what failed, by the types of the error and of its causes: their texts have addresses."""
+    """Return the cause of an error, derived from exception types, because exception texts contain addresses."""
     names: set[str] = set()
     cause: BaseException | None = error
     while cause is not None and len(names) < 20:

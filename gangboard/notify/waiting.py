@@ -25,14 +25,14 @@ from gangboard.store.outages import SILENT_AFTER
 from gangboard.store.uid_lookups import Reference
 
 WAITS = (Health.WAITING, Health.BLOCKED)
-"""Gangs that wait, for a rule that names no health."""
+"""Health of waiting gangs, for a rule that names no health."""
 _COLUMNS = ("pk", "cluster_id", "namespace", "kind", "code", "health", "accelerators", "since")
 
 
 def match_waiting(*, now: datetime) -> int:
-    """Write deliveries for states that a rule has not told yet; return the number of their items.
+    """Write deliveries for states that a rule has not reported yet. Return the number of their items.
 
-    It locks the row of the cursor as `matching` does, so two workers do not send the same message.
+    It locks the row of the cursor as `matching` does, so that two workers do not send the same message.
     """
     triggers = (Trigger.WAITS, Trigger.HOLD_ENDS, Trigger.SILENT, Trigger.RUNS)
     listeners = read_listeners(triggers)
@@ -71,7 +71,7 @@ def _of(listeners: Sequence[Listener], trigger: Trigger) -> list[Listener]:
 def _long_waits(
     listeners: Sequence[Listener], clusters: dict[int, Freshness], now: datetime
 ) -> Iterator[Candidate]:
-    """Yield gangs with their open spans; those of silent clusters are not known to wait."""
+    """Yield gangs with their open spans. Gangs of silent clusters are not known to wait."""
     seen = [id_ for id_, cluster in clusters.items() if not cluster.is_silent]
     for listener in listeners:
         rule = listener.rule
@@ -141,7 +141,7 @@ def _ending_holds(
 def _holds_with_end(
     clusters: dict[int, Freshness], now: datetime
 ) -> Iterator[tuple[int, Hold, datetime, Item]]:
-    """Yield (cluster id, Hold, end, item) of each Hold whose end is still to come, by place and name."""
+    """Yield (cluster id, Hold, end, item) of each Hold with a future end, by place and name."""
     stored = select_objects(viewer=ADMINS, resources=(HOLDS,)).filter(cluster_id__in=clusters)
     rows = stored.order_by("cluster__name", "namespace", "name", "uid")
     holds = [
@@ -178,7 +178,7 @@ def _silent_clusters(
     silent = [cluster for cluster in clusters.values() if cluster.is_silent]
     if not listeners or not silent:
         return
-    # A cluster that was added a minute ago is not silent, it is new.
+    # A cluster added a minute ago is new rather than silent.
     new = Cluster.objects.filter(contact_at=None, created_at__gt=now - SILENT_AFTER)
     young: set[Any] = set(new.values_list("pk", flat=True))
     for cluster in silent:
@@ -193,7 +193,7 @@ def _silent_clusters(
 
 
 def _running(listeners: Sequence[Listener], clusters: dict[int, Freshness]) -> Iterator[Candidate]:
-    """Yield gangs that run although no event said so to the rule: it was made at the same moment."""
+    """Yield running gangs that no event reported to the rule, because both happened at the same moment."""
     by_gang: dict[str, list[Listener]] = {}
     for listener in listeners:
         by_gang.setdefault(listener.rule.gang_id, []).append(listener)

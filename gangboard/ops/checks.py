@@ -1,4 +1,4 @@
-"""What `manage.py check` says besides Django's own; before every command, and in every worker that is started by hand."""
+"""gangboard's checks for `manage.py check`. They run before every command and in workers started by hand."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gangboard.plugins.discovery import RegistryError
 from gangboard.store.database_state import check_server
 
 SHORTEST_TOKEN = 32
-"""Characters; of what `openssl rand -hex 24` prints there are 48."""
+"""Characters; `openssl rand -hex 24` prints 48."""
 
 
 @register()
 def check_registries(**_: Any) -> list[CheckMessage]:
-    """Return what is half-made or said twice in `owners/`, `levers/`, `groups/`, `queues/` and `rules/`."""
+    """Report incomplete or duplicate members of `owners/`, `levers/`, `groups/`, `queues/` and `rules/`."""
     try:
         for members in (
             registry.owner_kinds,
@@ -37,8 +37,8 @@ def check_registries(**_: Any) -> list[CheckMessage]:
 def check_database_server(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
     """Refuse a database server of a wrong encoding or version, or one that is down.
 
-    Raises CommandError: `migrate`, which runs this check first, then ends with one sentence. A list of
-    messages would be printed with headings around it.
+    Raises CommandError, so that `migrate`, which runs this check first, ends with one sentence. Django would
+    print headings around a list of messages.
     """
     for alias in databases or ():
         check_server(alias)
@@ -47,13 +47,13 @@ def check_database_server(databases: Sequence[str] | None = None, **_: Any) -> l
 
 @register()
 def check_setting_names(**_: Any) -> list[CheckMessage]:
-    """Return the variables that look like settings and are none."""
+    """Report variables that look like settings and are none."""
     return [Warning(sentence, id="gangboard.W003") for sentence in env.unknown_variable_warnings()]
 
 
 @register(Tags.security, deploy=True)
 def check_metrics_access(**_: Any) -> list[CheckMessage]:
-    """Return what is weak in who may read `/metrics`."""
+    """Report weak access control of `/metrics`."""
     found: list[CheckMessage] = []
     token, networks = settings.METRICS_TOKEN, settings.METRICS_NETWORKS
     if token and len(token) < SHORTEST_TOKEN:

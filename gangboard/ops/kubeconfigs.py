@@ -1,4 +1,4 @@
-"""From a kubeconfig file to what the store keeps of a cluster."""
+"""Kubeconfigs of commands: reading them, and saving their access."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ STANDARD_INPUT = Path("-")
 def read_access(path: Path, *, context: str | None = None, token_file: bool = False) -> Access:
     """Read one context of a kubeconfig, the current one by default. Raises kube's CredentialError.
 
-    `path` `-` is standard input; a kubeconfig from there may name no files. `token_file`: whether it
-    may name a file whose text is sent as token. The cluster is not contacted.
+    The `path` `-` is standard input, whose kubeconfig may name no files. `token_file` allows a file whose
+    text is sent as a token. The cluster is not contacted.
     """
     files = None
     if path != STANDARD_INPUT:
@@ -46,10 +46,10 @@ def _text(path: Path) -> str:
 
 
 def save_access(name: str, access: Access, *, by: str = "gangboard", uid: str = "") -> bool:
-    """Watch the cluster in this way from now on; return whether it is new.
+    """Use this access for a cluster from now on. Return whether the cluster is new.
 
-    `by` is who did it, for the audit, `uid` that of the namespace `kube-system`, if it is known. Raises
-    ClusterError, also for a cluster that has a name already.
+    `by` is the author for the audit, `uid` that of the namespace `kube-system`, if known. Raises
+    ClusterError, also for a cluster that is watched under another name.
     """
     new = name not in clusters.cluster_names()
     save = clusters.add_cluster if new else clusters.replace_credentials
@@ -66,9 +66,9 @@ def save_access(name: str, access: Access, *, by: str = "gangboard", uid: str = 
 
 
 def save_actor(name: str, access: Access, *, by: str) -> bool:
-    """Let gangboard act on a watched cluster with this access; return whether that is new.
+    """Let gangboard act on a watched cluster with this access. Return whether that is new.
 
-    `by` is who did it, for the audit. Raises ClusterError.
+    `by` is the author for the audit. Raises ClusterError.
     """
     return clusters.set_actor(
         name=name,
@@ -80,7 +80,7 @@ def save_actor(name: str, access: Access, *, by: str) -> bool:
 
 
 def expiry_sentence(access: Access, what: str = "These credentials") -> str:
-    """Return when the credentials end, as a command prints it; empty when they do not say."""
+    """Return the expiry of the credentials as text; empty if unknown."""
     if access.expires_at is None:
         return ""
     return f"{what} expire at {access.expires_at:%Y-%m-%d %H:%M} UTC."

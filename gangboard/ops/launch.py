@@ -1,4 +1,4 @@
-"""Everything on one machine: what `make run` and `manage.py up` do."""
+"""All processes on one machine, for `make run` and `manage.py up`."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ from gangboard.store.database_state import check_server
 ADMIN = "admin"
 PORTS_TRIED = 50
 START_SECONDS = 120.0
-"""Longer than any machine needs; then something is wrong that the log has told."""
+"""Longer than any machine needs. After that, the log has the cause."""
 
 
 class LaunchError(RuntimeError):
-    """It cannot be started. The text is one sentence for the person who tried."""
+    """gangboard cannot be started. The text is one sentence for the person who tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the web server listens."""
+    """The address on which the web server listens."""
 
     host: str
     port: int
 
     @property
     def connect_host(self) -> str:
-        """The host to ask for it from this machine."""
+        """Return the host by which this machine connects to the server."""
         return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  # compared, not listened on
 
     @property
     def host_name(self) -> str:
-        """The host as it stands in an address, and in GANGBOARD_HOSTS."""
+        """Return the host as written in a URL and in GANGBOARD_HOSTS."""
         return f"[{self.connect_host}]" if ":" in self.connect_host else self.connect_host
 
     @property
     def url(self) -> str:
-        """The address to print."""
+        """Return the URL to print."""
         return f"http://{self.host_name}:{self.port}"
 
     def answers(self) -> bool:
-        """Whether the web server says that it is alive."""
+        """Return whether the web server answers its health check."""
         with closing(http.client.HTTPConnection(self.connect_host, self.port, timeout=1)) as asked:
             try:
                 asked.request("GET", "/healthz")
@@ -78,9 +78,9 @@ def launch(
 ) -> None:
     """Migrate, start all processes, announce address and sign-in link, and stay until a signal.
 
-    `say` gets what happens, `announce` the lines that a person waits for, the link last.
-    Raises LaunchError, kube's CredentialError and ClusterError before anything runs; everything
-    that was started has ended when this returns.
+    `say` gets progress messages, and `announce` the lines for the person, the link last. Raises LaunchError,
+    kube's CredentialError and ClusterError before any process runs. All started processes have ended when
+    this returns.
     """
     with single_instance_lock():
         check_server()
@@ -93,7 +93,8 @@ def launch(
             say(f"Cluster {name} {'is watched from now on' if new else 'has been watched before'}.")
         place = Place(host, free_port(host, port))
         if is_address(host) and ip_address(host).is_loopback:
-            # Clusters of a laptop (kind, minikube) are on it, and so is everyone who can reach the pages.
+            # Clusters of a laptop (kind, minikube) are on this machine, and so are all users of
+            # the pages.
             os.environ.setdefault(CLUSTER_NETWORKS, "0.0.0.0/0,::/0")
         with Supervisor(say) as supervisor:
             try:
@@ -120,7 +121,7 @@ def _run(
         raise LaunchError(f"gangboard did not answer within {START_SECONDS:g} seconds")
     public_address.remember_address(place.url)
     user = people.find_user(name=ADMIN)
-    assert user is not None  # noqa: S101  # made by our caller
+    assert user is not None  # noqa: S101  # created by our caller
     announce(f"gangboard is at {place.url}/ (Ctrl-C ends it).")
     announce(f"Sign in as {ADMIN}, once, within one hour:")
     announce(public_address.sign_in_url(authentication.create_sign_in_link(user=user)))
@@ -144,7 +145,7 @@ def _start_simulated(
 def _start_own(supervisor: Supervisor, place: Place) -> None:
     code, state = settings.BASE_DIR, settings.STATE_DIR
     if not settings.REDIS_URL:
-        # Orders of an earlier run; those of a worker that is gone would lie there for ever.
+        # Tasks of an earlier run. Those of a dead worker would stay there forever.
         for message in (settings.CELERY_BROKER_FOLDER / "queue").glob("*.msg"):
             message.unlink(missing_ok=True)
     hosts = dict.fromkeys([*settings.ALLOWED_HOSTS, place.host_name])
@@ -159,7 +160,7 @@ def _start_own(supervisor: Supervisor, place: Place) -> None:
 
 
 def free_port(host: str, first: int) -> int:
-    """Return the first port from `first` on that nobody listens on. Raises LaunchError."""
+    """Return the first free port from `first` on. Raises LaunchError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for port in range(first, min(first + PORTS_TRIED, 65536)):
         try:
@@ -175,7 +176,7 @@ def free_port(host: str, first: int) -> int:
 
 @contextmanager
 def single_instance_lock() -> Iterator[None]:
-    """Hold the state folder, so that no second `up` runs from it. Raises LaunchError."""
+    """Lock the state folder against a second `up`. Raises LaunchError."""
     try:
         settings.STATE_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = (settings.STATE_DIR / "up.lock").open("w")

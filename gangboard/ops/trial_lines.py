@@ -1,4 +1,4 @@
-"""What a command prints of the trial of a cluster or an actor: the words of the page."""
+"""Lines that commands print about the trial of a cluster or an actor, in the words of the page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def step_lines(steps: Iterable[KubectlCommand]) -> Iterator[str]:
 
 
 def actor_lines(name: str, context: str, trial: ActorTrial) -> Iterator[str]:
-    """Yield what the cluster answered to the actor. `context`: what the person's kubectl calls the cluster."""
+    """Yield the result of an actor's trial. `context` is the name of the cluster in the person's kubectl."""
     yield f"Cluster {name} {trial.sentence}."
     yield from step_lines(actor_steps(name, context, needs_rights=trial.needs_rights))
 

@@ -8,7 +8,7 @@ from gangboard.ops.printing import PrintingCommand
 from tools.pages_benchmark import GROWTH, Bench, PageCost, throwaway_database
 
 SIZES = (1000, 5000, 20_000)
-"""Numbers of gangs for which the limit is meant."""
+"""Fleet sizes for which the limit holds."""
 
 
 class Command(PrintingCommand):

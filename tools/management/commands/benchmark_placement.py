@@ -15,7 +15,7 @@ from tools.placement_benchmark import (
 from tools.placement_fleet import make_fleet
 
 FULL = {"nodes": 5000, "pods": 50_000, "gangs": 1000, "shapes": 220}
-"""The size for which the limits of time are meant."""
+"""The fleet size for which the time limits hold."""
 
 
 class Command(PrintingCommand):
@@ -65,7 +65,7 @@ class Command(PrintingCommand):
 
 
 def _misses(bench: Bench, tenth: Run, run: Run) -> list[str]:
-    """Return what took too long."""
+    """Return the limits that were exceeded."""
     found = []
     everything = bench.making_room + run.seconds
     if everything > ALL_SECONDS:

@@ -83,8 +83,8 @@ class Command(DatabaseCommand):
     def _try(self, name: str, access: Access) -> Trial | None:
         """Print the cluster's answer and return it, or None if the cluster cannot be read now.
 
-        A cluster that is down now is watched all the same, because a poll worker tries again. Raises
-        ClusterError for a second name or for another cluster.
+        An unreachable cluster is watched all the same, because a poll worker tries again. Raises ClusterError
+        for a second name or for another cluster.
         """
         try:
             trial = try_cluster(access)
@@ -106,7 +106,7 @@ class Command(DatabaseCommand):
         return trial
 
     def _try_actor(self, name: str, actor: Access) -> None:
-        """Print which levers the actor may use in a cluster that is perhaps not watched yet."""
+        """Print which levers the actor may use. The cluster need not be watched yet."""
         try:
             lines = actor_lines(name, actor.context, try_actor(actor, Wanted()))
         except KubeError as error:
@@ -115,7 +115,7 @@ class Command(DatabaseCommand):
             self.stdout.write(line)
 
     def _print_steps(self, access: Access, code: str, trial: Trial | None = None) -> None:
-        """Print the commands that mend what the trial has found, as the page shows them."""
+        """Print the commands that fix the problems of the trial, as the page shows them."""
         steps = trial_steps(
             code=code,
             server=access.server,
@@ -140,7 +140,7 @@ class Command(DatabaseCommand):
 
 
 def _accesses(options: dict[str, Any]) -> tuple[Access, Access | None]:
-    """Return both identities, the actor's where one is given. Raises CredentialError."""
+    """Return both identities; the actor's is None if not given. Raises CredentialError."""
     file, actor_file = options["kubeconfig"], options["actor_kubeconfig"]
     token_file: bool = options["allow_token_file"]
     if file == actor_file == STANDARD_INPUT:
@@ -157,7 +157,7 @@ def _accesses(options: dict[str, Any]) -> tuple[Access, Access | None]:
 
 
 def _refuse_other_actor(access: Access, actor: Access | None) -> None:
-    """Found before anything is stored: a cluster is not half added."""
+    """Raise CommandError for an actor of another address, before the cluster is stored."""
     if actor is not None and actor.server != access.server:
         raise CommandError(
             f"{_address(access)} and the actor's says {actor.server}; "

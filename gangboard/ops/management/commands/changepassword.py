@@ -1,4 +1,4 @@
-"""`manage.py changepassword NAME`, in place of Django's, which leaves no line in the audit."""
+"""`manage.py changepassword NAME`, in place of Django's command, which writes no audit entry."""
 
 import getpass
 from typing import Any
@@ -33,7 +33,7 @@ class Command(DatabaseCommand):
         self.stdout.write(f"{name} has another password from now on; all sessions have ended.")
 
     def _ask(self, user: User) -> str:
-        """Return a password that may be one. Raises CommandError."""
+        """Return a valid password. Raises CommandError."""
         for _ in range(TRIES):
             password = getpass.getpass("Password: ")
             if not password:

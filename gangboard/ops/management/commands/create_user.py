@@ -11,7 +11,7 @@ from gangboard.store import authentication, people
 
 
 def _without_link(name: str) -> str:
-    """Return how a person signs in where there are no links."""
+    """Return how a person signs in if links are disabled."""
     off = "GANGBOARD_LOCAL_SIGN_IN switches sign-in links off, so none is printed."
     if "password" in settings.LOCAL_SIGN_IN:
         return f"{off} manage.py changepassword {name} gives a password."

@@ -19,7 +19,7 @@ from gangboard.store.access import Scope, Viewer
 
 NARROWEST = 40
 OPERATOR = Viewer(0, "manage.py", (Scope(None, "", "viewer"),), may_act=False)
-"""Who may run commands here may read the database: it sees everything."""
+"""No permission check: anyone who can run this command can read the database."""
 
 
 class Command(DatabaseCommand):
@@ -68,7 +68,7 @@ def _address(text: str) -> explain.GangAddress:
 
 
 def _wrapped(line: str) -> str:
-    """Return the line folded to the terminal; as it is where a program reads it."""
+    """Return the line wrapped to the terminal; unchanged if a program reads it."""
     if not sys.stdout.isatty():
         return line
     width = max(NARROWEST, shutil.get_terminal_size().columns)

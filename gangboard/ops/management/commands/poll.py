@@ -12,7 +12,7 @@ from gangboard.polling.cluster_cache import resources
 from gangboard.polling.poll import PollReport, poll_once
 
 _READ = (WatchState.OK, WatchState.NOT_SERVED, WatchState.NOT_NEEDED)
-"""States of a resource of which all that is needed is known."""
+"""States of a resource that is completely known."""
 
 
 class Command(DatabaseCommand):
@@ -49,7 +49,7 @@ class Command(DatabaseCommand):
 
 
 def _is_whole(report: PollReport) -> bool:
-    """Whether all that the verdicts need was read, as far as the cluster serves it."""
+    """Return whether all resources were read that verdicts need and the cluster serves."""
     needed = [one.key for one in resources() if one.needed]
     return all(report.resources.get(key, WatchState.NOT_SERVED) in _READ for key in needed)
 

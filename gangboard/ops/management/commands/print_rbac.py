@@ -73,7 +73,7 @@ def _write_files(folder: Path, wanted: Wanted) -> None:
 
 
 def _wanted(name: str | None, namespaces: tuple[str, ...]) -> Wanted:
-    """Return what a cluster is to allow; one that was never asked what it serves is like any other."""
+    """Return the permissions for a cluster. A cluster without discovery is treated like any other."""
     if name is None:
         return Wanted(namespaces=namespaces, binds_hold=False)
     return levers.read_wanted(clusters.find_cluster(name=name), namespaces)

@@ -70,7 +70,7 @@ class Command(DatabaseCommand):
     def _try(self, cluster: Cluster, access: Access) -> None:
         """Print which levers the account may use. Raises ClusterError for another cluster.
 
-        A cluster that is down now is no reason to refuse: each action asks it again.
+        An unreachable cluster is no reason to refuse, because each action checks it again.
         """
         name = cluster.name
         try:
