@@ -17,7 +17,7 @@ _LOOKS_EVERY = 0.5
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Parse, serve, and end with the signal, or when the parent process is gone."""
+    """Parse the options and serve until a signal, or until the parent process has ended."""
     options = _parser().parse_args(arguments)
     parent = os.getppid()
     stop = threading.Event()
@@ -41,14 +41,14 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.write(f"{options.name} serves {simulator.url}\n")
         sys.stdout.flush()
         while not stop.wait(_LOOKS_EVERY):
-            # Whoever started the demo may be killed without a chance to tell us.
+            # The parent of the demo may be killed without a chance to stop us.
             if os.getppid() != parent:
                 break
     return 0
 
 
 def _write_private(path: Path, text: str) -> None:
-    """Write a file for its owner only, whole or not at all."""
+    """Write a file for its owner only, atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -1,4 +1,4 @@
-"""The API: one request in, one answer out. Knows nothing about sockets."""
+"""The API without its transport: one request in, one response out."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ class API:
         self.faults = faults
         self.stopping = threading.Event()
         self.on_write: Callable[[Resource, Key], None] = lambda _resource, _key: None
-        """Told of every write by a client before it happens, so that scripts let go of it."""
+        """Called before every write by a client, so that scripts release the object."""
         self.releases: dict[str, str] = {}
-        """Release of a group of custom resources, where a test installs another one: its schema is
-        another one then."""
+        """API group of custom resources → its release, for tests that install another one. The release
+        changes the schema's hash."""
         self._bookmark_seconds = bookmark_seconds
 
     def answer(self, request: Request) -> Answer:
-        """Answer a request; refusals are answers too."""
+        """Answer a request. Refusals are responses as well."""
         met: list[Fault] = []
         try:
             resolve(request, self.resources)
@@ -241,14 +241,14 @@ class API:
         return json_answer({**success, "details": details})
 
     def _let_go(self, resource: Resource, key: Key, obj: Json, grace: int | None) -> Json | None:
-        """Delete, or return the object when something still has to let it go."""
+        """Delete an object, or mark and return it if a kubelet or finalizer still has to release it."""
         if resource == PODS:
             spec = obj.get("spec", {})
             seconds = spec.get("terminationGracePeriodSeconds", _GRACE) if grace is None else grace
             running = obj.get("status", {}).get("phase") in ("Pending", "Running")
             if seconds and spec.get("nodeName") and running:
                 return self.writer.mark_deleted(resource, key, grace=seconds)
-            # One that no kubelet has to end is marked and goes in the same breath.
+            # A pod without a kubelet is marked and removed at once.
             marked = self.writer.mark_deleted(resource, key)
             self.writer.remove(resource, key)
             return marked

@@ -1,7 +1,8 @@
-"""What StatefulSets and Deployments of apps/v1 have in common: replicas of one template, and the group of their pods.
+"""Common parts of StatefulSets and Deployments of apps/v1: replicas of one template, and the group of their
+pods.
 
-A gang of these kinds has one role without a name, whose template names the PodGroup that a person made for it: no
-controller of 1.36 or 1.37 makes one.
+A gang of these kinds has one role without a name. Its template names a PodGroup that a person created,
+because no controller of 1.36 or 1.37 creates one.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ MANAGER = "kube-controller-manager"
 
 
 def labels_of(gang: Gang) -> dict[str, str]:
-    """Return the labels by which its pods are selected."""
+    """Return the labels of the pod selector."""
     return {"app": gang.name}
 
 
 def make_owner(builder: Builder, gang: Gang, resource: Resource, spec: Json) -> Json:
-    """Make the group of a gang and its StatefulSet or Deployment; `spec` is what not both have. Return the latter."""
+    """Create the group of a gang and its StatefulSet or Deployment, and return the latter. `spec` has the
+    fields of one kind."""
     (role,) = gang.roles
     builder.groups.by_hand(gang, role.template.group)
     meta = {"name": gang.name, "namespace": gang.namespace, "labels": labels_of(gang)}
@@ -48,9 +50,10 @@ def replicated(gang: Gang, labels: dict[str, str]) -> Json:
 def make_pods(
     builder: Builder, gang: Gang, maker: Json, meta: Sequence[Json], hosts: Sequence[Json]
 ) -> list[Json]:
-    """Make pods in the states that the script says, and let their group know.
+    """Create pods in the states of the script, and update their group.
 
-    `meta` has name and labels of each, `hosts` what is in its spec besides that of the template; `maker` controls them.
+    `meta` has name and labels of each pod, and `hosts` its spec fields in addition to the template. `maker`
+    controls them.
     """
     (role,) = gang.roles
     found = []
@@ -67,7 +70,7 @@ def make_pods(
 
 
 def counts(pods: Sequence[Json]) -> Json:
-    """Return what the status of both says of these pods, which are all of the newest template."""
+    """Return the status counts of both kinds for these pods, which are all of the newest template."""
     ready = sum(map(job_status.is_ready, pods))
     return {
         "availableReplicas": ready,

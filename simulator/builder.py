@@ -1,4 +1,4 @@
-"""Makes the objects of a fleet: what a real cluster would have if all this had happened on it."""
+"""Creation of a fleet's objects, as a real cluster would have them after this history."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Json = dict[str, Any]
 
 
 class FleetError(ValueError):
-    """A script says what cannot be on its nodes."""
+    """A script claims a state that is impossible on its nodes."""
 
 
 class Builder:
-    """Builds one fleet into an empty world."""
+    """Builds one fleet in an empty world."""
 
     def __init__(
         self, world: World, fleet: Fleet, minor: str, *, hold: bool, identity: str = ""
@@ -35,11 +35,11 @@ class Builder:
         self._identity = identity
         self._now = world.clock.now()
         self.groups = GroupBuilder(world, self._now)
-        """Makes the groups of its gangs."""
+        """Creates the groups of its gangs."""
         self._texts: list[tuple[Gang, list[Json]]] = []
 
     def build(self) -> None:
-        """Make everything; gangs that wait come last, when it is known what is free."""
+        """Create all objects. Waiting gangs come last, when the free resources are known."""
         make_cluster(self.world, self._fleet, self._now, hold=self._hold, identity=self._identity)
         for gang in self._fleet.gangs_of(self._minor):
             if not self._hold and any(role.held for role in gang.roles):
@@ -54,7 +54,7 @@ class Builder:
             except ValueError as error:
                 raise FleetError(f"{gang.key}: {error}") from error
             if not gang.error:
-                # They wait for room and nothing else: whoever makes room sees them placed.
+                # They wait for resources only, so the scheduler may place them when some become free.
                 self.world.release_from_script(PODS, key_of(pods[0]))
 
     # Gangs
@@ -92,9 +92,9 @@ class Builder:
     def _owner(self, gang: Gang) -> Json:
         groups = self.world.resource("podgroups")
         resource = {"JobSet": JOBSETS, "Job": JOBS, "Pod": PODS}.get(gang.kind, groups)
-        assert resource is not None  # noqa: S101 - the minor serves what its gangs are
+        assert resource is not None  # noqa: S101  # The minor serves the kinds of its gangs.
         found = self.world.find(resource, (gang.namespace, gang.name))
-        assert found is not None  # noqa: S101 - it was just made
+        assert found is not None  # noqa: S101  # It was just created.
         return found
 
     def make_jobset(
@@ -105,9 +105,10 @@ class Builder:
         manager: str = "kubectl-create",
         job_labels: Mapping[str, Mapping[str, str]] | None = None,
     ) -> tuple[Json, list[Json]]:
-        """Make the JobSet of a gang, its Jobs and pods; return it and the pods.
+        """Create the JobSet of a gang with its Jobs and pods. Return the JobSet and the pods.
 
-        `owner` made it for a person, as field manager `manager`; `job_labels` are those of the Jobs of each role.
+        `owner` created it on behalf of a person, as field manager `manager`. `job_labels` are labels for the
+        Jobs of each role.
         """
         entries = [
             manifests.replicated_job(
@@ -182,7 +183,7 @@ class Builder:
         if gang.finish:
             kind = "Completed" if gang.finish == "AllJobsCompleted" else "Failed"
             rows.append((kind, "True", gang.finish, texts[gang.finish]))
-        # A JobSet ends when its Jobs do, not when they begin.
+        # A JobSet ends when its Jobs end.
         ended = timestamp(self._ended(gang))
         last = {"Completed": ended, "Failed": ended}
         return [job_status.plain_condition(*row, last.get(row[0], at)) for row in rows]
@@ -206,7 +207,7 @@ class Builder:
         return pods
 
     def _maker(self, gang: Gang, made_by: Json) -> Json:
-        """Return what a gang was made by; made for the first of them."""
+        """Return the owner that created a gang, such as a CronJob. The first of its gangs creates it."""
         served = self.world.store.resources()
         resource = next(one for one in served if one.kind == made_by["kind"])
         found = self.world.find(resource, (gang.namespace, made_by["metadata"]["name"]))
@@ -217,7 +218,7 @@ class Builder:
         return self.create(resource, {"metadata": meta, "spec": dict(made_by["spec"])}, born)
 
     def make_job(self, gang: Gang, role: Role, job: Json, index: int) -> tuple[Json, list[Json]]:
-        """Make the Job of a role of that index, and its pods; return it and these."""
+        """Create the Job of a role with an index, and its pods. Return the Job and the pods."""
         if index in role.held:
             job["spec"]["suspend"] = True
             marks = job["metadata"].setdefault("annotations", {})
@@ -285,7 +286,7 @@ class Builder:
         return pods
 
     def make_pod(self, gang: Gang, pod: Json, state: str, node: str) -> Json:
-        """Make a pod in a state of `podstates.WORDS`, on a node where it has one (`""`: the first that fits)."""
+        """Create a pod in a state of `pod_status.WORDS`, on a node if given (`""` takes the first that fits)."""
         since = timestamp(self._ended(gang) if gang.finish else self.began(gang))
         if state in PLACED:
             pod["spec"]["nodeName"] = self._node_for(pod, node)
@@ -314,11 +315,11 @@ class Builder:
     # Times
 
     def born(self, gang: Gang) -> datetime:
-        """Return when its owner was made."""
+        """Return when the owner was created."""
         return self._now - parse_duration(gang.age)
 
     def began(self, gang: Gang) -> datetime:
-        """Return when its pods came into their states."""
+        """Return when the pods entered their states."""
         if gang.started:
             return self._now - parse_duration(gang.started)
         return self.born(gang) + timedelta(seconds=3)
@@ -329,7 +330,7 @@ class Builder:
     def create(
         self, resource: Resource, obj: Json, at: datetime, *, manager: str = "simulator"
     ) -> Json:
-        """Make an object that no controller touches; return it as it is served."""
+        """Create an object that no controller touches, and return it as the API serves it."""
         obj["metadata"]["creationTimestamp"] = timestamp(at)
         made = typed(resource, self.world.writer.create(resource, obj, manager=manager))
         self.world.scripted.add(made["metadata"]["uid"])

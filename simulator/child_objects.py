@@ -1,4 +1,4 @@
-"""What controllers make: child Jobs of a JobSet, pods of a Job, Workload and PodGroup of a Job."""
+"""Objects that controllers create: child Jobs of a JobSet, pods of a Job, Workload and PodGroup of a Job."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PRIORITIES = {"": 0, "low": -100, "research": 100, "production": 1000, "urgent":
 
 
 def child_jobs(jobset: Json) -> list[tuple[Json, Json]]:
-    """Return (entry, Job) for every Job that a JobSet wants, in the order of its spec."""
+    """Return (entry, Job) for every desired Job of a JobSet, in the order of its spec."""
     entries = jobset["spec"]["replicatedJobs"]
     total = sum(entry["replicas"] for entry in entries)
     made: list[tuple[Json, Json]] = []
@@ -76,7 +76,7 @@ def _job_key(namespace: str, name: str) -> str:
 
 
 def pod_of(job: Json, index: int, suffix: str) -> Json:
-    """Return a pod of a Job as it is when nobody has looked at it yet."""
+    """Return a new pod of a Job, before scheduler and kubelet have changed it."""
     template = job["spec"]["template"]
     spec = copy.deepcopy(template["spec"])
     meta = copy.deepcopy(template.get("metadata", {}))
@@ -109,7 +109,7 @@ def pod_of(job: Json, index: int, suffix: str) -> Json:
 
 
 def wants_group(job: Json, version: str | None) -> bool:
-    """Whether the Job controller of that version makes a Workload and a PodGroup for a Job."""
+    """Return whether the Job controller of this version creates a Workload and a PodGroup for a Job."""
     spec = job["spec"]
     if version is None or "schedulingGroup" in spec["template"]["spec"]:
         return False
@@ -120,7 +120,7 @@ def wants_group(job: Json, version: str | None) -> bool:
 
 
 def group_of(job: Json, version: str, workload_uid: str) -> tuple[Json, Json]:
-    """Return the Workload and the PodGroup that the Job controller makes for a Job."""
+    """Return the Workload and the PodGroup that the Job controller creates for a Job."""
     meta, spec = job["metadata"], job["spec"]
     quorum = spec["parallelism"] if version == "v1alpha2" else None
     asked = spec.get("scheduling", {})
@@ -167,5 +167,5 @@ def group_of(job: Json, version: str, workload_uid: str) -> tuple[Json, Json]:
 def _hash(text: str) -> str:
     digest = hashlib.sha1(text.encode(), usedforsecurity=False).digest()
     number = int.from_bytes(digest[:4], "big")
-    # The alphabet of Kubernetes' safe encoding: no vowels, nothing that reads as a word.
+    # The alphabet of Kubernetes' safe encoding, without vowels, so that it forms no words.
     return "".join("bcdfghjklmnpqrstvwxz2456789"[int(digit)] for digit in str(number))

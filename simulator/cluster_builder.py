@@ -1,4 +1,4 @@
-"""What a cluster has before anybody runs anything on it: namespaces, nodes, priorities, the Hold."""
+"""The base objects of a cluster: namespaces, nodes, priority classes, the Hold."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOST = timedelta(minutes=14)
 def make_cluster(
     world: World, fleet: Fleet, now: datetime, *, hold: bool, identity: str = ""
 ) -> None:
-    """Make everything but the gangs of a fleet. `identity` is the uid of the namespace `kube-system`."""
+    """Create all objects of a fleet except its gangs. `identity` is the uid of the namespace `kube-system`."""
     since = now - _AGE
 
     def create(resource: Resource, obj: Json) -> None:

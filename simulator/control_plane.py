@@ -1,4 +1,4 @@
-"""`SimulatedControlPlane`: a simulated control plane without its transport: store, API, controllers and a clock."""
+"""A simulated control plane without its transport: store, API, controllers and a clock."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from simulator.writes import Writer
 
 
 class SimulatedControlPlane:
-    """One control plane in this process. `api.answer` takes its requests; `clock` is its time.
+    """One control plane in this process. `api.answer` handles requests, and `clock` is its time.
 
-    With a `SteppedClock` nothing happens but in the calls of a test, and a seed repeats all of it.
+    With a `SteppedClock` it changes only within the calls of a test, and the same seed repeats all changes.
     """
 
     def __init__(
@@ -43,9 +43,9 @@ class SimulatedControlPlane:
         extra: tuple[Resource, ...] = (),
         identity: str = "",
     ) -> None:
-        """`hold` installs the Hold; `independent` has the JobSet controller honour that mode.
+        """`hold` installs the Hold. `independent` makes the JobSet controller honour that mode.
 
-        `identity` is the uid of its namespace `kube-system`, one of the seed by default.
+        `identity` is the uid of its namespace `kube-system`, by default derived from the seed.
         """
         self.clock = clock
         self.faults = Faults()

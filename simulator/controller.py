@@ -1,4 +1,4 @@
-"""What the simulated controllers have in common: which objects they look at, and when."""
+"""Base class of the simulated controllers: which objects they reconcile, and when."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 
 class Controller(ABC):
-    """Looks at an object of its kind a moment after it, or something that it owns, has changed."""
+    """Reconciles an object of its kind shortly after the object, or one that it owns, has changed."""
 
     def __init__(
         self, world: World, resource: Resource, owned: Resource, kind: str, delay: float
@@ -27,7 +27,7 @@ class Controller(ABC):
         self._asked: set[Key] = set()
 
     def reconcile(self, resource: Resource, _record: Record, obj: Json) -> None:
-        """Note an object to look at: itself or one of those that it owns has changed."""
+        """Queue an object that has changed, or whose owned object has changed."""
         if resource == self._resource:
             self._ask(key_of(obj))
         elif resource == self._owned:
@@ -49,4 +49,4 @@ class Controller(ABC):
 
     @abstractmethod
     def _sync(self, obj: Json) -> None:
-        """Bring what the object owns, and its status, to what its spec says."""
+        """Reconcile the owned objects and the status with the spec."""

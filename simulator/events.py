@@ -1,4 +1,4 @@
-"""Events: stored in the form of events.k8s.io/v1, shown in the core form as well."""
+"""Events: stored in the form of events.k8s.io/v1, served in the core form as well."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FROM_CORE = {core: new for new, core in _TO_CORE.items()}
 
 
 def core_form(body: bytes) -> bytes:
-    """Return the wire bytes of a stored event as core/v1 shows it."""
+    """Return a stored event as wire bytes in the form of core/v1."""
     event: Json = json.loads(body)
     shown = {_TO_CORE.get(key, key): value for key, value in event.items()}
     shown.setdefault("firstTimestamp", None)
@@ -30,5 +30,5 @@ def core_form(body: bytes) -> bytes:
 
 
 def stored_form(event: Json) -> Json:
-    """Return a core/v1 event as it is stored."""
+    """Return a core/v1 event in the stored form."""
     return {_FROM_CORE.get(key, key): value for key, value in event.items()}

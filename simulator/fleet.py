@@ -1,4 +1,4 @@
-"""The fleets that a simulator can be started with, and what should be said of their gangs."""
+"""The fleets of the simulator, and the expected verdicts of their gangs."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ EMPTY = Fleet("empty", (), ())
 FLEETS = {"east": EAST, "demo": EAST, "west": WEST, "empty": EMPTY}
 
 MINORS = {"east": "1.37", "demo": "1.37", "west": "1.36", "empty": "1.37"}
-"""The Kubernetes minor that each fleet is written for."""
+"""The Kubernetes minor of each fleet."""
 
 EXPECTED: dict[tuple[str, str, str], str] = {**EAST.expected("1.37"), **WEST.expected("1.36")}
-"""Verdict code of every static gang of the demo by (namespace, kind, name), from design.md."""
+"""Expected verdict code of every static gang of the demo by (namespace, kind, name), from design.md."""
 
 
 def find_fleet(name: str) -> Fleet:
-    """Return a fleet. Raises `ValueError` naming those there are."""
+    """Return a fleet. Raises `ValueError`, which lists the fleets."""
     try:
         return FLEETS[name]
     except KeyError:

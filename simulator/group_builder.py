@@ -1,4 +1,4 @@
-"""The scheduling groups of a fleet's gangs, and what the scheduler has said of them."""
+"""The scheduling groups of a fleet's gangs, and the scheduler's conditions on them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 
 class GroupBuilder:
-    """Makes PodGroups, Workloads and CompositePodGroups for the builder."""
+    """Creates PodGroups, Workloads and CompositePodGroups for the builder."""
 
     def __init__(self, world: World, now: datetime) -> None:
         self._world = world
@@ -27,15 +27,15 @@ class GroupBuilder:
     @property
     def _groups(self) -> Resource:
         found = self._world.resource("podgroups")
-        assert found is not None  # noqa: S101 - only called where groups are served
+        assert found is not None  # noqa: S101  # Called only where groups are served.
         return found
 
     def by_hand(self, gang: Gang, name: str) -> None:
-        """Make the PodGroup of a gang as a person does, where no controller makes it."""
+        """Create the PodGroup of a gang as a person does, if no controller creates it."""
         self._make(gang, name, gang.quorum)
 
     def before_jobset(self, gang: Gang, jobset: Json) -> None:
-        """Make what a person makes along with a JobSet: one shared group, or a tree of them."""
+        """Create the groups that a person adds to a JobSet: one shared group, or a tree of groups."""
         if self._world.version is None:
             return
         owners = [manifests.owner_reference(jobset)]
@@ -45,7 +45,7 @@ class GroupBuilder:
             self._make(gang, gang.roles[0].template.group, gang.quorum, owners=owners)
 
     def of_job(self, gang: Gang, job: Json, index: int, role: Role) -> str:
-        """Make (if its controller would) the group of a Job; return the name its pods carry."""
+        """Create the group of a Job if its controller would, and return the group name of its pods."""
         if role.quorum:
             return f"{gang.name}-{role.name}-{index}"
         brought = role.template.group
@@ -58,12 +58,12 @@ class GroupBuilder:
             return ""
         workload, group = child_objects.group_of(job, version, self._world.writer.new_uid())
         workloads = self._world.resource("workloads")
-        assert workloads is not None  # noqa: S101 - served wherever groups are
+        assert workloads is not None  # noqa: S101  # Served wherever groups are.
         self._create(gang, workloads, workload)
         return str(self._create(gang, self._groups, group)["metadata"]["name"])
 
     def settle(self, gang: Gang, namespace: str, name: str, pods: list[Json]) -> None:
-        """Write the condition of a group from the pods that were made for it."""
+        """Write the condition of a group for the pods that were created for it."""
         if not name or gang.group == "missing" or self._world.version is None:
             return
         group = self._world.find(self._groups, (namespace, name))
@@ -83,7 +83,7 @@ class GroupBuilder:
         )
 
     def explain(self, gang: Gang, pods: list[Json]) -> None:
-        """Let the scheduler look at pods that are said to find no room. Raises `ValueError`."""
+        """Run the scheduler on pods whose script says that they do not fit. Raises `ValueError` if they do."""
         waiting = [pod for pod in pods if pod["status"].get("message")]
         by_group: dict[str, list[Json]] = {}
         for pod in waiting:
@@ -160,7 +160,7 @@ class GroupBuilder:
         return self._create(gang, self._groups, group)
 
     def _make_tree(self, gang: Gang, owners: list[Json]) -> None:
-        """Make a Workload, a CompositePodGroup and one PodGroup for each Job below it."""
+        """Create a Workload, a CompositePodGroup, and one PodGroup for each Job below it."""
         templates = [
             {
                 "name": role.name,
@@ -181,8 +181,8 @@ class GroupBuilder:
         }
         workloads = self._world.resource("workloads")
         composites = self._world.resource("compositepodgroups")
-        assert workloads is not None  # noqa: S101 - such gangs are for 1.37 only
-        assert composites is not None  # noqa: S101 - as above
+        assert workloads is not None  # noqa: S101  # Such gangs exist on 1.37 only.
+        assert composites is not None  # noqa: S101  # As above.
         self._create(gang, workloads, {"metadata": {"name": gang.name, **meta}, "spec": spec})
         reference = {"workloadName": gang.name, "templateName": "all"}
         composite = {

@@ -1,4 +1,4 @@
-"""The Job controller: pods of Jobs, their suspension, their end, and (1.36, 1.37) their groups."""
+"""The Job controller: pods of Jobs, suspension, completion, and (1.36, 1.37) groups."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Json = dict[str, Any]
 
 MANAGER = "kube-controller-manager"
 _SOURCE = "job-controller"
-_DELAY = 0.01  # a suspended Job loses its pods long before a JobSet can take the suspension back
+_DELAY = 0.01  # A suspended Job loses its pods long before a JobSet can revert the suspension.
 _FINISHED = ("Succeeded", "Failed")
 
 
 class JobController(Controller):
-    """Brings the pods of each Job to what its spec says."""
+    """Reconciles the pods of each Job with its spec."""
 
     def __init__(self, world: World, kubelet: Kubelet) -> None:
         super().__init__(world, JOBS, PODS, "Job", _DELAY)
@@ -40,7 +40,7 @@ class JobController(Controller):
         self._world.set_status(JOBS, obj, status, MANAGER)
 
     def _new_status(self, job: Json, pods: list[Json], conditions: list[Json]) -> Json:
-        """Act on the pods and return the counts; `conditions` are changed in place."""
+        """Reconcile the pods and return the counts. `conditions` are changed in place."""
         now, old = self._world.timestamp(), job.get("status", {})
         uid = job["metadata"]["uid"]
         if job["spec"].get("suspend"):
@@ -74,7 +74,7 @@ class JobController(Controller):
 
     def _counts(self, job: Json, pods: list[Json]) -> Json:
         counts = job_status.count_pods(pods)
-        # Failures stay counted when the failed pods are gone.
+        # Failures stay counted after the failed pods are deleted.
         failed = max(counts.get("failed", 0), job.get("status", {}).get("failed", 0))
         return {**counts, "failed": failed} if failed else counts
 
@@ -89,7 +89,7 @@ class JobController(Controller):
             self._world.recorder.record(job, "SuccessfulDelete", note, source=_SOURCE)
 
     def _fill(self, job: Json, pods: list[Json]) -> None:
-        """Make the pods that are missing, and take away those beyond parallelism."""
+        """Create missing pods, and remove those beyond parallelism."""
         spec = job["spec"]
         live = [
             pod
@@ -129,7 +129,7 @@ class JobController(Controller):
         return ""
 
     def _make_group(self, job: Json) -> None:
-        """Make Workload and PodGroup for a new Job, suspended or not."""
+        """Create Workload and PodGroup of a new Job, suspended or not."""
         world, version = self._world, self._world.version
         workloads, groups = world.resource("workloads"), world.resource("podgroups")
         if version is None or workloads is None or groups is None:

@@ -13,18 +13,18 @@ Json = dict[str, Any]
 
 MANAGER = "jobset"
 _DELAY = 0.07
-"""Seconds to react: a suspended child was seen to be resumed after 72 to 95 ms."""
+"""Seconds until a reaction. A real controller resumed a suspended child after 72 to 95 ms."""
 _ATTEMPT = "jobset.sigs.k8s.io/restart-attempt"
 _MODE = "jobset.sigs.k8s.io/reconciliation-mode"
-"""Annotation by which a JobSet asks that its child Jobs be suspended one by one (`Independent`)."""
+"""Annotation by which a JobSet requests suspension of its child Jobs one by one (`Independent`)."""
 
 
 class JobSetController(Controller):
-    """Brings the child Jobs of each JobSet to what its spec says.
+    """Reconciles the child Jobs of each JobSet with its spec.
 
-    `independent` has it honour reconciliation-mode `Independent` as its proposal says (kubernetes-sigs
-    /jobset KEP-1172, pull request 1202): no child Job is suspended or resumed, and a restart makes
-    them anew as their templates are. No release does that: v0.12 ignores the annotation.
+    With `independent` it honours reconciliation-mode `Independent` as proposed (kubernetes-sigs /jobset
+    KEP-1172, pull request 1202): it neither suspends nor resumes child Jobs, and a restart recreates them
+    from their templates. No release does that; v0.12 ignores the annotation.
     """
 
     def __init__(self, world: World, *, independent: bool = False) -> None:
@@ -67,7 +67,7 @@ class JobSetController(Controller):
         self._world.set_status(JOBSETS, jobset, status, MANAGER)
 
     def _current(self, jobset: Json, attempt: int) -> list[Json]:
-        """Return the Jobs of this attempt and remove those of older ones."""
+        """Return the Jobs of this attempt, and remove those of older attempts."""
         found = []
         for job in self._world.owned(jobset["metadata"]["uid"], JOBS):
             if job["metadata"].get("labels", {}).get(_ATTEMPT) == str(attempt):
@@ -103,9 +103,9 @@ class JobSetController(Controller):
         for job in self._world.owned(jobset["metadata"]["uid"], JOBS):
             if bool(job["spec"].get("suspend")) == wanted or job_status.is_finished(job):
                 continue
-            # The Job controller was always seen to act on a suspension before it is taken back.
+            # The real Job controller always acted on a suspension before the JobSet controller reverted it.
             if wanted or job_status.has_condition(job, "Suspended"):
-                # A Hold turns this back: then nothing is written at all.
+                # A Hold reverts this, and then there is no write at all.
                 self._world.change(JOBS, job, put, MANAGER)
         if wanted:
             args = ("Suspended", "True", "SuspendedJobs", "jobset is suspended")
@@ -115,7 +115,7 @@ class JobSetController(Controller):
             self._say(jobset, conditions, *args)
 
     def _fail(self, jobset: Json, job: Json, status: Json, conditions: list[Json]) -> None:
-        """Restart, or give up, as the failure policy says."""
+        """Restart or fail the JobSet, as its failure policy says."""
         first = f"(first failed job: {job['metadata']['name']})"
         policy = jobset["spec"].get("failurePolicy")
         limit = policy.get("maxRestarts", 0) if policy else None
@@ -146,7 +146,7 @@ class JobSetController(Controller):
 
 
 def _may_begin(entry: Json, rows: dict[str, Json], sizes: dict[str, int]) -> bool:
-    """Whether the entries that this one depends on have come as far as it asks."""
+    """Return whether the entries that this one depends on have the required state."""
     for dependency in entry.get("dependsOn", []):
         row = rows[dependency["name"]]
         far = (

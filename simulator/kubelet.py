@@ -1,4 +1,4 @@
-"""The kubelets of all nodes, and the garbage collector: how pods start, end and go."""
+"""The kubelets of all nodes, and the garbage collector."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ Json = dict[str, Any]
 _CREATING_AFTER = 0.3
 _RUNNING_AFTER = 2.5
 _ENDS_AFTER = 1.5
-"""Seconds that a pod takes to end, if its grace period is not shorter."""
+"""Seconds until a deleted pod ends, unless its grace period is shorter."""
 
 
 class Kubelet:
-    """Starts pods that were bound and lets those go that were told to."""
+    """Starts bound pods, and removes pods that are being deleted."""
 
     def __init__(self, world: World) -> None:
         self._world = world
 
     def start(self, pod: Json) -> None:
-        """Take a pod that was just bound through its containers' start."""
+        """Start the containers of a newly bound pod."""
         uid, key = pod["metadata"]["uid"], key_of(pod)
         self._world.clock.later(_CREATING_AFTER, lambda: self._enter(key, uid, "creating"))
         self._world.clock.later(_RUNNING_AFTER, lambda: self._enter(key, uid, "running"))
 
     def finish(self, pod: Json, state: str) -> None:
-        """End a pod by itself: `succeeded`, `failed` or `evicted`."""
+        """Let a pod end by itself: `succeeded`, `failed` or `evicted`."""
         self._enter(key_of(pod), pod["metadata"]["uid"], state)
 
     def end(self, pod: Json) -> None:
-        """End a pod as its owner's controller or a person asks: with grace where it has a node."""
+        """Delete a pod for a controller or a person, with a grace period if it has a node."""
         key, grace = key_of(pod), pod["spec"].get("terminationGracePeriodSeconds", 30)
         with self._world.store.lock:
             if self._world.store.find(PODS, key) is None:
@@ -45,7 +45,7 @@ class Kubelet:
                 self._world.writer.remove(PODS, key)
 
     def reconcile(self, resource: Resource, record: Record, obj: Json) -> None:
-        """Let a pod go that is being deleted."""
+        """Remove a pod that is being deleted, after its grace period."""
         if resource != PODS or record.type == "DELETED":
             return
         meta = obj["metadata"]
@@ -85,7 +85,7 @@ class Kubelet:
             record(pod, "Evicted", note, source="kubelet", warning=True)
 
     def _let_go(self, key: Key, uid: str) -> None:
-        """Remove a pod at the end of its grace; its Job counts a loss it did not ask for."""
+        """Remove a pod at the end of its grace period. An unexpected removal counts as a failure of its Job."""
         world = self._world
         with world.store.lock:
             pod = world.find(PODS, key)
@@ -99,7 +99,7 @@ class Kubelet:
             world.writer.remove(PODS, key)
 
     def _end_containers(self, pod: Json) -> None:
-        """Say that its containers have ended; the last anybody sees of a pod."""
+        """Write that its containers have ended, the last visible state of a pod."""
 
         def end(found: Json) -> Json:
             if found["status"].get("phase") in ("Pending", "Running"):
@@ -120,14 +120,14 @@ class Kubelet:
 
 
 class Collector:
-    """Removes what belonged to something that is gone, and PodGroups that nobody uses."""
+    """Garbage collector of owned objects whose owner was deleted, and of unused PodGroups."""
 
     def __init__(self, world: World, kubelet: Kubelet) -> None:
         self._world = world
         self._kubelet = kubelet
 
     def reconcile(self, resource: Resource, record: Record, obj: Json) -> None:
-        """Follow a deletion."""
+        """Collect garbage after a deletion."""
         if record.type == "DELETED":
             for owned, key in self._world.owned_by(obj["metadata"]["uid"]):
                 self._remove(owned, key)
@@ -143,7 +143,7 @@ class Collector:
             self._release(resource, record.key)
 
     def _empty(self, namespace: str) -> None:
-        """Remove everything that was in a namespace."""
+        """Remove all objects of a namespace."""
         with self._world.store.lock:
             for resource in self._world.store.resources():
                 for key in list(self._world.store.table(resource).objects):
@@ -167,7 +167,7 @@ class Collector:
             world.writer.remove(resource, key)
 
     def _release_group(self, pod: Json) -> None:
-        """Look again at the PodGroup of a pod that has gone."""
+        """Release the PodGroup of a removed pod if it is being deleted."""
         name = pod["spec"].get("schedulingGroup", {}).get("podGroupName")
         resource = self._world.resource("podgroups")
         if name and resource is not None:
@@ -177,7 +177,7 @@ class Collector:
                 self._release(resource, key)
 
     def _release(self, resource: Resource, key: Key) -> None:
-        """Take the finalizer off a PodGroup that is going and that no live pod uses."""
+        """Remove the finalizer of a PodGroup that is being deleted, if no live pod uses it."""
         live = [
             pod
             for pod in self._world.members(*key)

@@ -1,8 +1,8 @@
-"""Kueue, as small as a demo needs it: one resource, one flavor a gang, quotas that a cohort shares.
+"""A minimal Kueue: one resource, one flavor per gang, and quotas that a cohort shares.
 
-What it writes is what v0.19.2 was seen to write: `QuotaReserved=False/Pending` with the missing amount
-in its text, usage with what is borrowed, and the owner's `spec.suspend` by the field manager `kueue`.
-Whoever is admitted stays so until somebody deactivates its Workload.
+Its output follows v0.19.2: `QuotaReserved=False/Pending` with the missing amount in its text, usage with the
+borrowed part, and the owner's `spec.suspend` by the field manager `kueue`. An admitted Workload stays
+admitted until it is deactivated.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ _POD_SET = "couldn't assign flavors to pod set "
 
 
 class KueueController:
-    """The queues of a fleet, and the Workloads of the JobSets that name one."""
+    """The queues of a fleet, and the Workloads of JobSets in a queue."""
 
     def __init__(self, world: World, fleet: Fleet) -> None:
         self._world = world
         self._fleet = fleet
         self._asked = False
 
-    # Making
+    # Building
 
     def build(self) -> None:
-        """Make flavors, queues and a Workload for each JobSet with a queue: admitted where it runs."""
+        """Create flavors, queues and a Workload for each JobSet in a queue. Running JobSets are admitted."""
         for flavor in dict.fromkeys(name for queue in self._fleet.queues for name in queue.gpus):
             nodes = {"nodeLabels": {"pool": flavor}}
             self._create(RESOURCE_FLAVORS, {"metadata": {"name": flavor}, "spec": nodes})
@@ -98,10 +98,10 @@ class KueueController:
         if not jobset["spec"].get("suspend"):
             self._admit(made, at=meta["creationTimestamp"])
 
-    # Acting
+    # Reconciling
 
     def reconcile(self, resource: Resource, _record: object, _obj: Json) -> None:
-        """Look at everything a moment after a Workload has changed."""
+        """Reconcile all Workloads shortly after one has changed."""
         if resource == KUEUE_WORKLOADS and not self._asked:
             self._asked = True
             self._world.clock.soon(self._settle, _DELAY)
@@ -175,10 +175,10 @@ class KueueController:
         self._world.release_from_script(JOBSETS, key)
         self._world.change(JOBSETS, found, put, MANAGER)
 
-    # Telling
+    # Reporting
 
     def _explain(self) -> None:
-        """Write why those wait who do, and the numbers of the queues."""
+        """Write why Workloads wait, and the counts of the queues."""
         for workload in self._line():
             text = self._why(workload)
             now = workload["metadata"]["creationTimestamp"]
@@ -252,14 +252,14 @@ class KueueController:
             MANAGER,
         )
 
-    # Finding
+    # Lookups
 
     def _all(self, resource: Resource) -> list[Json]:
         keys = sorted(self._world.store.table(resource).objects)
         return [found for key in keys if (found := self._world.find(resource, key)) is not None]
 
     def _line(self) -> list[Json]:
-        """Return who waits, the first first."""
+        """Return the waiting Workloads in order of admission."""
         waiting = [
             one for one in self._all(KUEUE_WORKLOADS)
             if one["spec"]["active"] and not _is(one, "Admitted")
@@ -290,7 +290,7 @@ class KueueController:
         return dict(needs)
 
     def _lacks(self, workload: Json) -> int:
-        """Return how many devices have to become free before it fits into the quota of its cohort."""
+        """Return how many devices must become free before the Workload fits into the quota of its cohort."""
         sharing = self._sharing(self._queue_of(workload))
         names = {one.name for one in sharing}
         used: Counter[str] = Counter()
@@ -313,7 +313,7 @@ def _is(workload: Json, kind: str) -> bool:
 
 
 def _pod_sets(workload: Json) -> list[tuple[Json, str, int]]:
-    """Return each pod set with its flavor, which is the pool that it selects, and its devices."""
+    """Return each pod set with its flavor, which is the selected pool, and its devices."""
     found = []
     for one in workload["spec"]["podSets"]:
         spec = one["template"]["spec"]

@@ -1,12 +1,12 @@
-"""Floods: clusters of up to 150,000 pods in little memory, and pods that change all the time.
+"""Load for tests: clusters of up to 150,000 pods in little memory, and pods that change continuously.
 
     with Simulator("empty", story=False) as simulator:
         flood = synthetic(simulator, pods=100_000, gangs=5_000)
         with flood.churn(per_second=50):
             ...
 
-Each pod is kept as a few words and becomes JSON when somebody reads it, so 100,000 of them take
-some 40 MB instead of 300. Controllers leave them alone.
+Each pod is stored as a few words and becomes JSON when a client reads it, so 100,000 of them take about 40 MB
+instead of 300. Controllers ignore them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NODE_PODS = 60
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    """A pod as JSON with holes: pieces of text and what goes between them."""
+    """A pod as JSON with placeholders: text pieces, and the indexes of the values between them."""
 
     pieces: tuple[bytes, ...]
     holes: tuple[int, ...]
@@ -44,15 +44,15 @@ class _Template:
 
 @dataclass(frozen=True, slots=True)
 class CompactPod:
-    """A pod kept as its template and the words that are its own."""
+    """A pod stored as its template and its own values."""
 
     version: int
     template: _Template
     words: tuple[bytes, ...]
-    """Name, index, uid, node; then job, its uid, group and namespace, shared by its Job's pods."""
+    """Name, index, uid and node; then Job, Job uid, group and namespace, shared by all pods of a Job."""
 
     def body(self) -> bytes:
-        """Return it as JSON without apiVersion and kind."""
+        """Return the object as JSON without apiVersion and kind."""
         values = (str(self.version).encode(), *self.words)
         parts = [self.template.pieces[0]]
         for hole, piece in zip(self.template.holes, self.template.pieces[1:], strict=True):
@@ -66,14 +66,14 @@ class Flood:
     def __init__(self, simulator: Simulator, *, seed: int = 1) -> None:
         self._simulator = simulator
         self._store = simulator.store
-        self._random = Random(seed)  # noqa: S311 - a load must repeat, not be secret
+        self._random = Random(seed)  # noqa: S311  # A load must be repeatable, not secret.
         self._keys: list[Key] = []
         self._templates: dict[str, _Template] = {}
         self.changes = 0
-        """How many changes `change` and `churn` have made."""
+        """Number of changes by `change` and `churn`."""
 
     def fill(self, *, pods: int, gangs: int, namespaces: int) -> None:
-        """Make everything: namespaces, nodes, Jobs with their PodGroups, and the pods."""
+        """Create namespaces, nodes, Jobs with their PodGroups, and the pods."""
         now = timestamp()
         names = [f"load-{number}" for number in range(namespaces)]
         for name in names:
@@ -129,7 +129,7 @@ class Flood:
             self._store.commit(PODS, key, CompactPod(version, self._templates[state], words))
 
     def change(self, count: int) -> None:
-        """Let so many pods, picked by chance, become unready or ready again."""
+        """Make `count` random pods unready, or ready again."""
         pods = self._store.table(PODS).objects
         for key in self._random.choices(self._keys, k=count):
             pod = pods.get(key)
@@ -140,7 +140,7 @@ class Flood:
 
     @contextmanager
     def churn(self, per_second: float) -> Iterator[None]:
-        """Change pods at that rate until the end of the block."""
+        """Change pods at this rate until the end of the block."""
         stop = threading.Event()
 
         def run() -> None:
@@ -162,14 +162,14 @@ class Flood:
 def synthetic(
     simulator: Simulator, *, pods: int, gangs: int, namespaces: int = 20, seed: int = 1
 ) -> Flood:
-    """Fill a simulator (of the fleet `empty`) with gangs that run; return what can be changed."""
+    """Fill a simulator (of the fleet `empty`) with running gangs. Return the load generator."""
     flood = Flood(simulator, seed=seed)
     flood.fill(pods=pods, gangs=gangs, namespaces=namespaces)
     return flood
 
 
 def _template(job: Json, state: str) -> _Template:
-    """Return the template of the pods of all synthetic Jobs, made from those of one."""
+    """Return the pod template of all synthetic Jobs, derived from the pods of one."""
     slots = {number: _SLOT.format(number) for number in range(9)}
     marked: dict[str, Any] = json.loads(json.dumps(job))
     marked["metadata"] |= {

@@ -1,4 +1,4 @@
-"""Who wrote which field: `metadata.managedFields`, small but true for what gangboard reads of it."""
+"""Field ownership (`metadata.managedFields`), reduced to the parts that gangboard reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNTRACKED |= {"namespace", "deletionTimestamp", "deletionGracePeriodSeconds"}
 def track(
     old: Json | None, new: Json, *, manager: str, api_version: str, subresource: str, now: str
 ) -> list[Json]:
-    """Return the managedFields of `new` after `manager` has made it out of `old`."""
+    """Return the managedFields of `new`, which `manager` wrote in place of `old`."""
     before = _leaves(old) if old is not None else {}
     after = _leaves(new)
     written = {path for path, value in after.items() if path not in before or before[path] != value}
@@ -45,11 +45,11 @@ def track(
 
 
 def _leaves(obj: Json) -> dict[Path, Any]:
-    """Return what can be owned: the fields of metadata, spec and status, lists as a whole."""
+    """Return the fields with an owner: those of metadata, spec and status, lists as a whole."""
     found: dict[Path, Any] = {}
 
     def walk(value: Any, path: Path) -> None:
-        # Pod templates are owned as one: nobody asks who wrote a field inside them.
+        # Pod templates count as one field, because no client reads owners inside them.
         if isinstance(value, dict) and value and len(path) < 3 and path[-1:] != ("f:template",):
             for key, inner in value.items():
                 if path == ("f:metadata",) and key in _UNTRACKED:

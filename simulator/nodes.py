@@ -29,7 +29,7 @@ def node(
     cordoned: bool = False,
     lost_at: str = "",
 ) -> Json:
-    """Return a node; one that is lost has been silent since `lost_at`."""
+    """Return a node. A lost one has been silent since `lost_at`."""
     capacity = {"cpu": cpu, "memory": memory, "pods": "110"}
     if gpus:
         capacity[GPU] = str(gpus)

@@ -1,6 +1,7 @@
-"""What the operators of kubeflow.org make of a job, and how they stop and start it (real-owners-2.md §1 and 2).
+"""The operators of kubeflow.org: their pods, and how they suspend and resume a job (real-owners-2.md §1 and
+2).
 
-A job of theirs has a pod `<job>-<role>-<index>` for each replica; `spec.runPolicy.suspend` takes them away.
+A job has a pod `<job>-<role>-<index>` for each replica. `spec.runPolicy.suspend` removes the pods.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ Json = dict[str, Any]
 
 LABEL = "training.kubeflow.org"
 _DELAY = 0.06
-"""Seconds to react: Suspended was True after 62 to 92 ms."""
+"""Seconds until a reaction. Suspended was True after 62 to 92 ms on a real cluster."""
 
 
 def spec_of(gang: Gang, field: str) -> Json:
-    """Return the spec of a job; `field` is where its kind has its roles."""
+    """Return the spec of a job. `field` contains the roles of its kind."""
     specs = {
         role.name: {
             "replicas": role.pods,
@@ -42,13 +43,13 @@ def spec_of(gang: Gang, field: str) -> Json:
 
 
 def labels_of(name: str, operator: str, **more: str) -> Json:
-    """Return the labels of a pod; `more` are those that not all have, such as `replica_type`."""
+    """Return the labels of a pod. `more` are labels of some kinds only, such as `replica_type`."""
     given = {"job-name": name, "operator-name": operator, **more}
     return {f"{LABEL}/{key.replace('_', '-')}": value for key, value in given.items()}
 
 
 def make_pods(builder: Builder, gang: Gang, role: Role, owner: Json, labels: Json) -> list[Json]:
-    """Make the pods of a role in the states that its script says."""
+    """Create the pods of a role in the states of its script."""
     found = []
     for index in range(role.pods):
         state = role.state(index)
@@ -61,7 +62,7 @@ def make_pods(builder: Builder, gang: Gang, role: Role, owner: Json, labels: Jso
 
 
 def pod_of(owner: Json, role: str, index: int, template: Json, labels: Json) -> Json:
-    """Return a pod of a role as it is when nobody has looked at it yet."""
+    """Return a new pod of a role, before scheduler and kubelet have changed it."""
     spec = dict(template["spec"])
     manifests.finish_pod_spec(spec, 0)
     meta = {
@@ -76,7 +77,7 @@ def pod_of(owner: Json, role: str, index: int, template: Json, labels: Json) -> 
 def begin(
     builder: Builder, gang: Gang, resource: Resource, job: Json, pods: Sequence[Json]
 ) -> None:
-    """Write the status that a job has with these pods, as its script says."""
+    """Write the status of a job with these pods, as its script says."""
     at = timestamp(builder.began(gang))
     found = [_condition(gang.kind, gang.name, "Created", at)]
     if gang.suspended:
@@ -88,7 +89,7 @@ def begin(
 
 
 class Operator(Controller):
-    """Makes the pods of a job, takes them away while that is suspended, and says so."""
+    """Creates the pods of a job, removes them while it is suspended, and writes its conditions."""
 
     def __init__(
         self, world: World, kubelet: Kubelet, resource: Resource, field: str, operator: str
@@ -101,7 +102,7 @@ class Operator(Controller):
         return labels_of(name, self._operator, replica_type=role.lower())
 
     def makes(self, _role: str) -> bool:
-        """Whether it makes the pods of a role itself."""
+        """Return whether the operator itself creates the pods of a role."""
         return True
 
     def _sync(self, obj: Json) -> None:
@@ -139,19 +140,19 @@ class Operator(Controller):
 
 @dataclass(frozen=True, slots=True)
 class TrainingKind:
-    """A kind of the training operator: it has all in common with the others but names."""
+    """A kind of the training operator. These kinds differ only in names."""
 
     jobs: Resource
     field: str
-    """Where it has its roles."""
+    """The field with its roles."""
 
     @property
     def operator(self) -> str:
-        """Return how its controller is called, which its pods tell by a label."""
+        """Return the name of its controller, which is a label of its pods."""
         return f"{self.jobs.kind.lower()}-controller"
 
     def make(self, builder: Builder, gang: Gang) -> list[Json]:
-        """Make a job and its pods."""
+        """Create a job and its pods."""
         meta = {"name": gang.name, "namespace": gang.namespace}
         spec = spec_of(gang, self.field)
         made = builder.create(self.jobs, {"metadata": meta, "spec": spec}, builder.born(gang))
@@ -163,18 +164,18 @@ class TrainingKind:
         return pods
 
     def controller(self, world: World, kubelet: Kubelet) -> Operator:
-        """Return what makes the pods of such jobs."""
+        """Return the controller of this kind."""
         return Operator(world, kubelet, self.jobs, self.field, self.operator)
 
 
 def training_kind(kind: str, field: str) -> TrainingKind:
-    """Return a kind of kubeflow.org/v1, which has its roles in this field."""
+    """Return a kind of kubeflow.org/v1 with its roles in this field."""
     plural = f"{kind.lower()}s"
     return TrainingKind(Resource("kubeflow.org", ("v1",), plural, kind, custom=True), field)
 
 
 def _condition(kind: str, name: str, state: str, now: str) -> Json:
-    """Return the condition that says a state of a job, in the words of its operator."""
+    """Return the condition for a state of a job, in the operator's words."""
     type_, status = ("Suspended", "False") if state == "Resumed" else (state, "True")
     text = f"{kind} {name} is {state.lower()}."
     return job_status.plain_condition(type_, status, f"{kind}{state}", text, now)

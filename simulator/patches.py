@@ -1,4 +1,4 @@
-"""The two patch languages, as pure functions on decoded JSON."""
+"""JSON patch and merge patch, as pure functions on decoded JSON."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 
 class PatchError(ValueError):
-    """A JSON patch that does not apply: a failing test or a path that is not there."""
+    """An inapplicable JSON patch: a failing test or a missing path."""
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """Return `target` with an RFC 7396 merge patch applied; `target` is left as it was."""
+    """Return `target` with an RFC 7396 merge patch applied. `target` stays unchanged."""
     if not isinstance(patch, dict):
         return copy.deepcopy(patch)
     result = dict(target) if isinstance(target, dict) else {}
@@ -71,9 +71,9 @@ def _look(document: Any, path: list[str]) -> Any:
 
 
 def _tested(document: Any, path: list[str]) -> Any:
-    """Return the value to be tested: what an object lacks equals null for API servers.
+    """Return the value to test. For API servers a missing value equals null.
 
-    That is evanphx/json-patch, which they use; RFC 6902 says nothing of it.
+    That is the behaviour of evanphx/json-patch, which they use; RFC 6902 does not specify it.
     """
     parent = _look(document, path[:-1]) if path else None
     return parent.get(path[-1]) if isinstance(parent, dict) else _look(document, path)

@@ -1,7 +1,7 @@
-"""A small scheduler: which pod fits where, and what the real one says when it does not.
+"""Placement of the simulated scheduler: which pod fits where, and the real scheduler's text if none does.
 
-It takes the first node by name that fits, group after group, all or nothing where a quorum asks
-for it. Texts are those that kube-scheduler 1.37 and 1.36 were seen to write.
+It takes the first node by name that fits, group by group, and all or nothing where a quorum requires it. The
+texts were captured from kube-scheduler 1.37 and 1.36.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def amount(quantity: str) -> int:
 
 
 def requests_of(pod: Json) -> dict[str, int]:
-    """Return what a pod asks for in all, in thousandths."""
+    """Return the total requests of a pod, in thousandths."""
     total: Counter[str] = Counter({"pods": 1000})
     for container in pod["spec"]["containers"]:
         for name, quantity in container.get("resources", {}).get("requests", {}).items():
@@ -39,7 +39,7 @@ def requests_of(pod: Json) -> dict[str, int]:
 
 @dataclass
 class NodeInfo:
-    """One node and what is still free on it."""
+    """One node and its free resources."""
 
     name: str
     labels: dict[str, str]
@@ -50,7 +50,7 @@ class NodeInfo:
 
     @classmethod
     def of(cls, node: Json) -> NodeInfo:
-        """Return the room of an empty node."""
+        """Return an empty node."""
         allocatable = {key: amount(value) for key, value in node["status"]["allocatable"].items()}
         spec, meta = node["spec"], node["metadata"]
         cordoned = bool(spec.get("unschedulable"))
@@ -65,7 +65,7 @@ class NodeInfo:
         )
 
     def refuses(self, pod: Json, needs: dict[str, int]) -> tuple[list[str], bool]:
-        """Return why a pod cannot go here (empty when it can) and whether preemption might help."""
+        """Return why a pod does not fit (empty if it does), and whether preemption might help."""
         spec = pod["spec"]
         if self.cordoned:
             return ["node(s) were unschedulable"], False
@@ -80,7 +80,7 @@ class NodeInfo:
         return ["Too many pods" if n == "pods" else f"Insufficient {n}" for n in short], could
 
     def take(self, needs: dict[str, int], sign: int = -1) -> None:
-        """Use (or with +1 give back) room."""
+        """Reserve resources, or release them with +1."""
         for name, need in needs.items():
             self.free[name] = self.free.get(name, 0) + sign * need
 
@@ -99,7 +99,7 @@ def _tolerates(tolerations: Iterable[Json], taint: Json) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a group asks for: its quorum, members placed before, API version, placements to try."""
+    """Parameters of a group: its quorum, placed members, API version, and number of candidate placements."""
 
     quorum: int
     placed: int
@@ -109,22 +109,22 @@ class Limits:
 
 @dataclass
 class Attempt:
-    """What came of trying to place pods: nodes by pod name, texts of the others, group text."""
+    """Result of a placement attempt: nodes by pod name, texts of the other pods, and the group's text."""
 
     nodes: dict[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     group_text: str = ""
-    """Empty when the group was placed (or there is none)."""
+    """Empty if the group was placed, or without a group."""
 
 
 class FreeResources:
-    """All nodes of a cluster and what is free on them."""
+    """All nodes of a cluster with their free resources."""
 
     def __init__(self, nodes: Iterable[Json]) -> None:
         self.nodes = {node["metadata"]["name"]: NodeInfo.of(node) for node in nodes}
 
     def copy(self) -> FreeResources:
-        """Return the same room, to be used up by itself."""
+        """Return an independent copy."""
         free_resources = FreeResources(())
         free_resources.nodes = {
             name: replace(node, free=dict(node.free)) for name, node in self.nodes.items()
@@ -132,14 +132,14 @@ class FreeResources:
         return free_resources
 
     def take(self, node: str, needs: dict[str, int], sign: int = -1) -> None:
-        """Use (or with +1 give back) room of a node; one that is not there is nobody's."""
+        """Reserve resources of a node, or release them with +1. Unknown nodes are ignored."""
         if node in self.nodes:
             self.nodes[node].take(needs, sign)
 
     def place(self, pod: Json, domain: dict[str, str] | None = None) -> tuple[str, str, str]:
         """Put a pod on the first node that fits.
 
-        Returns node, own text, and the text of preemption that follows it outside groups.
+        Return the node, its own text, and the preemption text that follows it outside groups.
         """
         needs = requests_of(pod)
         reasons: Counter[str] = Counter()
@@ -164,7 +164,7 @@ class FreeResources:
         return "", front + _counts(reasons), f" preemption: {front}{_counts(helped)}"
 
     def place_alone(self, pods: Sequence[Json]) -> Attempt:
-        """Place pods one by one, as if each were alone."""
+        """Place pods one by one, independently."""
         attempt = Attempt()
         for pod in pods:
             name = pod["metadata"]["name"]
@@ -211,7 +211,7 @@ class FreeResources:
                 attempt.nodes[name] = node
                 continue
             attempt.texts[name] = text
-            # 1.37 stops when the quorum is out of reach, 1.36 looks at every pod.
+            # 1.37 stops when the quorum is out of reach, and 1.36 tries every pod.
             reachable = limits.placed + len(attempt.nodes) + len(left)
             if reachable < limits.quorum and limits.version != "v1alpha2":
                 break
@@ -247,10 +247,10 @@ def _explain(attempt: Attempt, scheduled: list[str], left: list[str], limits: Li
 
 
 def refused(names: Sequence[str], text: str, quorum: int | None, version: str) -> Attempt:
-    """Return what is said of pods whose first one is refused with this text, and then the rest."""
+    """Return the attempt for pods whose first one is refused with this text."""
     if quorum is None:
         return Attempt(texts=dict.fromkeys(names, text))
-    # 1.36 looks at every pod, so each has its own text.
+    # 1.36 tries every pod, so each one has a text of its own.
     own = names if version == "v1alpha2" else names[:1]
     attempt = Attempt(texts=dict.fromkeys(own, text))
     _explain(attempt, [], list(names[1:]), Limits(quorum, 0, version, 1))
@@ -258,7 +258,7 @@ def refused(names: Sequence[str], text: str, quorum: int | None, version: str) -
 
 
 def _counts(reasons: Counter[str]) -> str:
-    # Sorted as texts, the way the scheduler does it.
+    # Sorted as texts, like the scheduler.
     return ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items())) + "."
 
 

@@ -1,4 +1,4 @@
-"""Events as the scheduler, the kubelet and the controllers write them."""
+"""Events in the form of the scheduler, the kubelet and the controllers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from simulator.writes import Writer, microtime, timestamp
 Json = dict[str, Any]
 
 _NEW_STYLE = {"default-scheduler": "Binding", "jobset": "Reconciling"}
-"""Who writes the newer form, and the action it names (FailedScheduling names its own)."""
+"""Components that write the newer form, and the action that they name. FailedScheduling names its own."""
 _LONGEST = 1024
 _KEPT = 4000
 
 
 class Recorder:
-    """Writes events; the oldest go when there are too many, as they do after an hour."""
+    """Writes events. The oldest are removed if there are too many, as in a real cluster after an hour."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer

@@ -1,4 +1,4 @@
-"""A request as the API server understands it: which resource, which object, which verb."""
+"""A request as the API server understands it: resource, object and verb."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ class Request:
 
     @property
     def is_dry_run(self) -> bool:
-        """Whether nothing must be stored."""
+        """Return whether the request must not be stored."""
         return self.query.get("dryRun") == "All"
 
     @property
     def manager(self) -> str:
-        """Who stands in managedFields: as asked, or the front of the user agent."""
+        """Return the field manager: the requested one, or the beginning of the user agent."""
         agent = self.headers.get("User-Agent") or "unknown"
         return self.query.get("fieldManager") or agent.split("/", 1)[0][:128]
 
     @property
     def wants(self) -> str:
-        """The media types that the client takes."""
+        """Return the media types that the client accepts."""
         return self.headers.get("Accept") or "*/*"
 
     def number(self, name: str) -> int | None:
-        """Return a query parameter as a number, None when it is not given. Raises a 400."""
+        """Return a query parameter as a number, or None. Raises a 400."""
         text = self.query.get(name, "")
         if not text:
             return None
@@ -62,7 +62,7 @@ class Request:
             raise refusals.bad_request(why) from None
 
     def json(self) -> Any:
-        """Return the decoded body. Raises a 400 `Refusal` when it is not JSON."""
+        """Return the decoded body. Raises a 400 `Refusal` for invalid JSON."""
         try:
             return json.loads(self.body) if self.body else {}
         except ValueError as error:
@@ -70,7 +70,7 @@ class Request:
 
 
 def parse(method: str, target: str, headers: Mapping[str, str], body: bytes) -> Request:
-    """Return the request, its resource still unknown."""
+    """Return the request without its resource."""
     parts = urlsplit(target)
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     segments = [unquote(part) for part in parts.path.strip("/").split("/") if part]
@@ -78,7 +78,7 @@ def parse(method: str, target: str, headers: Mapping[str, str], body: bytes) -> 
 
 
 def resolve(request: Request, resources: tuple[Resource, ...]) -> None:
-    """Fill in what the path names. Paths of discovery stay without a resource.
+    """Set the resource and object that the path names. Discovery paths stay without a resource.
 
     Raises a 404 `Refusal` for a resource that is not served.
     """
@@ -87,7 +87,7 @@ def resolve(request: Request, resources: tuple[Resource, ...]) -> None:
         group, version, rest = "", parts[1], parts[2:]
     elif parts[:1] == ["apis"] and len(parts) > 3:
         group, version, rest = parts[1], parts[2], parts[3:]
-        if group == AUTHORIZATION:  # it has reviews, which are asked and never stored
+        if group == AUTHORIZATION:  # Its reviews are created and never stored.
             return
     else:
         return

@@ -1,4 +1,4 @@
-"""The scheduler at work: pods without a node, group by group, whenever something has changed."""
+"""The scheduler's loop: pods without a node, group by group, after every change."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from simulator.world import World, key_of
 Json = dict[str, Any]
 
 NAME = "default-scheduler"
-_THINKS = 0.2  # seconds before it looks, so that the pods of a gang are all there
+_THINKS = 0.2  # Seconds before a round, so that all pods of a gang exist by then.
 
 
 class Scheduler:
-    """Places what can be placed and says of the rest why it cannot."""
+    """Places pods, and writes why the others do not fit."""
 
     def __init__(self, world: World, kubelet: Kubelet) -> None:
         self._world = world
@@ -28,7 +28,7 @@ class Scheduler:
         self._asked = False
 
     def reconcile(self, resource: Resource, record: Record, obj: Json) -> None:
-        """Note a pod that waits, or that room may have come free."""
+        """Queue a waiting pod, or a round after resources may have become free."""
         if resource == PODS:
             if record.type == "DELETED" or obj["spec"].get("nodeName"):
                 self._waiting.pop(record.key, None)
@@ -42,7 +42,7 @@ class Scheduler:
             self._ask()
 
     def adopt_waiting_pods(self) -> None:
-        """Take on the pods that wait already, before anything changes."""
+        """Queue the pods that wait before the first change."""
         with self._world.store.lock:
             for key in self._world.store.table(PODS).ordered():
                 pod = self._world.find(PODS, key)
@@ -50,7 +50,7 @@ class Scheduler:
                     self._waiting[key] = pod["metadata"]["uid"]
 
     def retry_waiting_pods(self) -> None:
-        """Look at all that waits: a script has let go of something."""
+        """Try all waiting pods again, because a script has released objects."""
         self._ask()
 
     def _ask(self) -> None:
@@ -59,7 +59,7 @@ class Scheduler:
             self._world.clock.later(_THINKS, self._round)
 
     def _round(self) -> None:
-        """Try everything that waits, oldest group first."""
+        """Try all waiting pods, the oldest group first."""
         self._asked = False
         groups: dict[tuple[str, str], list[Json]] = {}
         for key in list(self._waiting):
@@ -103,7 +103,7 @@ class Scheduler:
         gated = any(pod["spec"].get("schedulingGates") for pod in members)
         mixed = len({pod["spec"].get("schedulerName") for pod in members}) > 1
         if len(members) < quorum or gated or mixed:
-            return  # it says nothing about such a group, and neither do we
+            return  # The real scheduler is silent about such a group.
         placed = sum(bool(pod["spec"].get("nodeName")) for pod in members)
         topology = group["spec"].get("schedulingConstraints", {}).get("topology", [])
         attempt = free_resources.place_group(
@@ -150,7 +150,7 @@ class Scheduler:
         self._world.recorder.record(pod, "FailedScheduling", text, source=NAME, warning=True)
 
     def _say(self, resource: Resource, group: Json, attempt: Attempt) -> None:
-        """Write the group's condition; True is the last word of it."""
+        """Write the group's condition. True is final."""
         kind = initial_condition(self._world.version)
         status = group.get("status") or {}
         conditions = list(status.get("conditions", []))
@@ -166,7 +166,7 @@ _FINISHED = ("Succeeded", "Failed")
 
 
 def initial_condition(version: str | None) -> str:
-    """Return the type of the PodGroup condition in that version."""
+    """Return the type of the PodGroup condition in this version."""
     return "PodGroupScheduled" if version == "v1alpha2" else "PodGroupInitiallyScheduled"
 
 

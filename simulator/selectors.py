@@ -1,4 +1,4 @@
-"""Label and field selectors, as far as clients of a gang board use them."""
+"""Label and field selectors, as far as clients of gangboard use them."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _FIELDS = {
     "workloads": _ALWAYS,
     "jobsets": _ALWAYS,
 }
-"""Fields that can be selected by; resources that are not named here take any."""
+"""Selectable fields. Resources that are not listed accept any field."""
 
 
 def matcher(plural: str, labels: str, fields: str) -> Test | None:
-    """Return a test for objects, None when there is nothing to select by. Raises a 400."""
+    """Return a test for objects; None without selectors. Raises a 400."""
     for term in filter(None, fields.split(",")):
         path = re.split("!=|==?", term, maxsplit=1)[0].strip()
         if path not in _FIELDS.get(plural, (path,)):

@@ -1,4 +1,4 @@
-"""The transport: HTTPS on 127.0.0.1, one thread a connection, and the faults of the wire."""
+"""The transport: HTTPS on 127.0.0.1, one thread per connection, and the transport faults."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from simulator.faults import Fault
 from simulator.requests import Request, parse
 from simulator.responses import Answer
 
-_GZIP_FROM = 128 * 1024  # the real server compresses answers above this size
+_GZIP_FROM = 128 * 1024  # The real server compresses responses above this size.
 _IDLE_SECONDS = 120.0
 _GONE = (ConnectionError, ssl.SSLError, TimeoutError, BrokenPipeError, ValueError)
 
 
 class Server(ThreadingHTTPServer):
-    """Listens and hands requests to the API."""
+    """Listens, and passes requests to the API."""
 
     daemon_threads = True
     block_on_close = False
@@ -38,7 +38,7 @@ class Server(ThreadingHTTPServer):
     def __init__(
         self, api: API, identity: Identity, tokens: dict[str, tuple[str, bool]], port: int
     ) -> None:
-        """`tokens` are bearer tokens with their user and whether it may only read."""
+        """`tokens` are bearer tokens with their user and whether they are read-only."""
         super().__init__(("127.0.0.1", port), _Handler)
         self.api = api
         self.tokens = tokens
@@ -48,11 +48,11 @@ class Server(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """Return the URL of the server."""
         return f"https://127.0.0.1:{self.server_address[1]}"
 
     def get_request(self) -> tuple[socket.socket, Any]:
-        """Accept a connection; the handshake is left to its thread, so nobody can block others."""
+        """Accept a connection. Its own thread does the handshake, so that no client blocks others."""
         plain, address = super().get_request()
         plain.settimeout(_IDLE_SECONDS)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -62,7 +62,7 @@ class Server(ThreadingHTTPServer):
         return wrapped, address
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """Shake hands and serve the connection until it ends."""
+        """Do the handshake and serve the connection until it ends."""
         with contextlib.suppress(*_GONE, OSError):
             request.do_handshake()
             super().finish_request(request, client_address)
@@ -75,7 +75,7 @@ class Server(ThreadingHTTPServer):
             super().shutdown_request(request)
 
     def drop_connections(self) -> None:
-        """End every connection at once, as a server that goes away does."""
+        """Close every connection at once, like a server that crashes."""
         with self._guard:
             doomed = list(self._open)
         for connection in doomed:
@@ -89,7 +89,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: Server
     connection: ssl.SSLSocket
-    wbufsize = -1  # headers and body leave together; watches flush each piece themselves
+    wbufsize = -1  # Headers and body leave together. Watches flush each piece themselves.
 
     def do_GET(self) -> None:
         self._serve()
@@ -100,11 +100,11 @@ class _Handler(BaseHTTPRequestHandler):
     do_DELETE = do_GET  # noqa: N815
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
-        """Say nothing: the demo's terminal belongs to the product."""
+        """Log no requests, because the demo's terminal belongs to the product."""
 
     def _serve(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        request = parse(self.command, self.path, self.headers, body)  # type: ignore[arg-type]  # read like a Mapping
+        request = parse(self.command, self.path, self.headers, body)  # type: ignore[arg-type]  # Read like a Mapping.
         scheme, _, token = (self.headers.get("Authorization") or "").partition(" ")
         if scheme.lower() != "bearer" or token not in self.server.tokens:
             refusal = refusals.unauthorized()
@@ -149,7 +149,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def _stream(self, answer: Answer, faults: dict[str, Fault]) -> None:
-        assert answer.pieces is not None  # noqa: S101 - the caller has looked
+        assert answer.pieces is not None  # noqa: S101  # The caller has checked it.
         self.send_response(answer.code)
         self.send_header("Audit-Id", str(uuid.uuid4()))
         self.send_header("Content-Type", answer.content_type)
@@ -184,7 +184,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._pause(fault, fault.options["every"])
 
     def _wait(self, fault: Fault) -> None:
-        """Hold the connection until the fault is taken away or the server stops."""
+        """Hold the connection until the fault is removed or the server stops."""
         while not fault.released.is_set() and not self.server.api.stopping.is_set():
             self._pause(fault, 0.2)
 
@@ -195,7 +195,7 @@ class _Handler(BaseHTTPRequestHandler):
                 return
 
     def _reset(self) -> None:
-        # Closing with a linger of zero seconds makes the kernel send a reset instead of an end.
+        # A linger of zero seconds makes the kernel send a reset when the socket is closed.
         linger = struct.pack("ii", 1, 0)
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         self.close_connection = True

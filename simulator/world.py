@@ -1,4 +1,4 @@
-"""What controllers share: the objects by who owns them, what is on which node, and time."""
+"""State shared by controllers: owned objects, node usage, and the clock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Change = Callable[[Json], Json]
 _Name = TypeVar("_Name")
 _Item = TypeVar("_Item")
 _MAKERS_OF_GANGS = (CRONJOBS,)
-"""What they make are gangs of their own: somebody who acts on one of them acts on no other."""
+"""Kinds whose children are gangs of their own, so that an action on one child does not affect the others."""
 Reconcile = Callable[[Resource, Record, Json], None]
 
 
@@ -26,16 +26,16 @@ class World:
     """The cluster as controllers see it."""
 
     def __init__(self, store: Store, writer: Writer, clock: Clock, *, version: str | None) -> None:
-        """`version` is that of core PodGroups, None where there are none."""
+        """`version` is that of core PodGroups; None without them."""
         self.store = store
         self.writer = writer
         self.clock = clock
         self.version = version
         self.recorder = Recorder(writer)
         self.scripted: set[str] = set()
-        """Uids of objects that a fleet script put into a state: controllers leave them alone."""
+        """Uids of objects that a fleet script put into a state. Controllers ignore them."""
         self.expected_removals: set[str] = set()
-        """Uids of pods that a controller took away: their end is no failure of their Job."""
+        """Uids of pods that a controller removed. Their end is no failure of their Job."""
         self._owned: dict[str, set[tuple[Resource, Key]]] = {}
         self._members: dict[Key, set[Key]] = {}
         self._placements: dict[Key, tuple[str, dict[str, int]]] = {}
@@ -48,20 +48,20 @@ class World:
         return timestamp(self.clock.now())
 
     def watch(self, reconcile: Reconcile) -> None:
-        """Call `reconcile` (on the clock's thread, soon) with each change of an object."""
+        """Call `reconcile` with each change of an object, soon, on the clock's thread."""
         self._watchers.append(reconcile)
 
     def resource(self, plural: str) -> Resource | None:
-        """Return a served resource of `scheduling.k8s.io` by its plural, None when not served."""
+        """Return a resource of `scheduling.k8s.io` by its plural; None if it is not served."""
         for resource in self.store.resources():
             if resource.group == "scheduling.k8s.io" and resource.plural == plural:
                 return resource
         return None
 
-    # Finding
+    # Lookups
 
     def find(self, resource: Resource, key: Key) -> Json | None:
-        """Return an object with its apiVersion and kind, None when it is not there."""
+        """Return an object with its apiVersion and kind, or None."""
         found = self.store.find(resource, key)
         return None if found is None else typed(resource, found)
 
@@ -72,7 +72,7 @@ class World:
             return [found for key in keys if (found := self.find(resource, key)) is not None]
 
     def owned_by(self, uid: str) -> list[tuple[Resource, Key]]:
-        """Return everything that names the uid as an owner."""
+        """Return all objects that name the uid as an owner."""
         with self.store.lock:
             return sorted(self._owned.get(uid, ()), key=lambda item: (item[0].plural, item[1]))
 
@@ -83,7 +83,7 @@ class World:
             return [found for key in keys if (found := self.find(PODS, key)) is not None]
 
     def free_resources(self) -> FreeResources:
-        """Return what is free on all nodes: a copy, for whoever tries to place pods."""
+        """Return a copy of the free resources of all nodes, for placement attempts."""
         with self.store.lock:
             if self._free_resources is None:
                 nodes = self.store.table(NODES).objects.values()
@@ -92,10 +92,10 @@ class World:
                     self._free_resources.take(node, needs)
             return self._free_resources.copy()
 
-    # Changing
+    # Changes
 
     def change(self, resource: Resource, obj: Json, change: Change, manager: str) -> Json:
-        """Change an object as a controller; it may have gone meanwhile."""
+        """Change an object as a controller, if it still exists."""
         key = key_of(obj)
         with self.store.lock:
             if key not in self.store.table(resource).objects:
@@ -119,7 +119,7 @@ class World:
     # Scripts
 
     def release_from_script(self, resource: Resource, key: Key) -> None:
-        """Hand the gang of an object over to the controllers: somebody is acting on it."""
+        """Hand the gang of an object to the controllers, because a client acts on it."""
         with self.store.lock:
             found = self.store.find(resource, key)
             if found is None:
@@ -129,7 +129,7 @@ class World:
                 self.scripted.discard(uid)
 
     def _top(self, obj: Json) -> str:
-        """Return the uid of the topmost owner that is there."""
+        """Return the uid of the topmost existing owner."""
         meta = obj["metadata"]
         served = {(one.group, one.kind): one for one in self.store.resources()}
         for reference in meta.get("ownerReferences", []):
@@ -149,14 +149,14 @@ class World:
             if found is not None:
                 yield from self._tree(found["metadata"]["uid"])
 
-    # Taking note
+    # Indexes
 
     def _note(self, resource: Resource, record: Record) -> None:
-        """Keep the indexes; the store's lock is held."""
+        """Update the indexes. The store's lock is held."""
         if resource == NODES:
             self._free_resources = None
         if not isinstance(record.stored, Written):
-            return  # made by a load generator: nobody controls it
+            return  # A load generator created it, and no controller owns it.
         obj = json.loads(record.stored.raw)
         for reference in obj["metadata"].get("ownerReferences", []):
             _keep(self._owned, reference["uid"], (resource, record.key), record.type != "DELETED")
@@ -187,7 +187,7 @@ class World:
 
 
 def _keep(index: dict[_Name, set[_Item]], name: _Name, item: _Item, present: bool) -> None:
-    """Add an item to an index or take it out; names without items go, for stories are long."""
+    """Add an item to an index or remove it. Names without items are removed, because stories run for long."""
     if present:
         index.setdefault(name, set()).add(item)
     elif name in index:

@@ -1,4 +1,4 @@
-"""East: everything together."""
+"""East: all gangs of the cluster."""
 
 from __future__ import annotations
 

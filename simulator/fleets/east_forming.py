@@ -1,4 +1,4 @@
-"""East: gangs whose pods or groups do not exist as they should."""
+"""East: gangs whose pods or groups are missing or incomplete."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ FINISHED = (
         max_restarts=3,
         started="7h",
         roles=(
-            # Its controller deletes what was still running when a JobSet fails.
+            # The JobSet controller deletes running Jobs when a JobSet fails.
             Role("driver", _DRIVER, made=False),
             Role("workers", PodTemplate(gpus=4, pool="a100"), pods=2, states=("failed",)),
         ),

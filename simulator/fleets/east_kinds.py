@@ -1,4 +1,4 @@
-"""East: gangs of kinds that make Jobs, or pods without Jobs, for people. Three of each, in different states."""
+"""East: gangs of kinds that create Jobs or pods. Each kind has three gangs in different states."""
 
 from __future__ import annotations
 
@@ -195,11 +195,11 @@ RUNS = (
 )
 
 _WITH_GROUPS = ("1.37", "1.36")
-"""Without core groups StatefulSets and Deployments are no gangs."""
+"""Without core groups, StatefulSets and Deployments are no gangs."""
 
 
 def _kept(group: str, template: PodTemplate = _CPU) -> PodTemplate:
-    """Return pods of a StatefulSet or Deployment that a group keeps together."""
+    """Return the pod template of a StatefulSet or Deployment with a group."""
     return replace(template, group=group, restart_policy="Always")
 
 
@@ -265,4 +265,4 @@ GROUPED = (
         minors=_WITH_GROUPS,
     ),
 )
-"""Each with a group that somebody made for it."""
+"""Each with a group that a person created."""

@@ -1,4 +1,4 @@
-"""East: gangs of schedulers that place these by rules of their own."""
+"""East: gangs of other schedulers, which have placement rules of their own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CPU = PodTemplate(cpu="4", pool="cpu")
 
 
 def _application(name: str) -> PodTemplate:
-    """Return pods of an application of YuniKorn."""
+    """Return the pod template of a YuniKorn application."""
     labels = {"yunikorn.apache.org/app-id": name, "yunikorn.apache.org/queue": "root.etl"}
     return replace(_CPU, scheduler="yunikorn", labels=labels)
 

@@ -1,4 +1,4 @@
-"""East: jobs of Kubeflow before TrainJobs, and work on Ray and Flux."""
+"""East: Kubeflow jobs of the kinds before TrainJob, and work on Ray and Flux."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ TRAINING = (
         suspended=True,
         roles=(Role("Launcher", _CPU), Role("Worker", _CPU, pods=4)),
     ),
-    # These have all in common with PyTorchJobs but the names of their roles.
+    # These differ from PyTorchJobs only in the names of their roles.
     Gang(
         "team-vision",
         "TFJob",

@@ -1,4 +1,4 @@
-"""East: gangs that hold room and are not whole, or whose containers do not come up."""
+"""East: gangs that use capacity without being whole, or whose containers do not start."""
 
 from __future__ import annotations
 

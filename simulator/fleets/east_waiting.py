@@ -1,4 +1,4 @@
-"""East: gangs that the scheduler cannot place, does not want to, or never sees."""
+"""East: gangs that the scheduler cannot place, refuses, or never sees."""
 
 from __future__ import annotations
 

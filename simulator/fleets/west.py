@@ -1,4 +1,4 @@
-"""West: a smaller, older cluster (1.36) without the Hold; child Jobs get groups of their own."""
+"""West: a smaller, older cluster (1.36) without the Hold. Its child Jobs get groups of their own."""
 
 from __future__ import annotations
 

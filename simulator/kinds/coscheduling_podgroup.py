@@ -1,4 +1,4 @@
-"""PodGroups of coscheduling (scheduler-plugins 0.35), whose scheduler refuses all of one where a member finds no room."""
+"""PodGroups of coscheduling (scheduler-plugins 0.35), whose scheduler refuses a group if one member does not fit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SCHEDULER = "scheduler-plugins"
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a PodGroup and the pods that name it."""
+    """Create a PodGroup and the pods that name it."""
     (role,) = gang.roles
     meta = {"name": gang.name, "namespace": gang.namespace}
     spec = {"minMember": gang.quorum or role.pods, "scheduleTimeoutSeconds": 60}

@@ -1,4 +1,4 @@
-"""Deployments whose pods a group keeps together, as their controller leaves them (Kubernetes 1.37.0): by a ReplicaSet."""
+"""Deployments with a group, as their controller leaves them (Kubernetes 1.37.0), with a ReplicaSet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REVISION = {"deployment.kubernetes.io/revision": "1"}
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a Deployment, its ReplicaSet, the group of its pods, and these."""
+    """Create a Deployment, its ReplicaSet, the group of its pods, and the pods."""
     (role,) = gang.roles
     made = apps_v1.make_owner(builder, gang, DEPLOYMENTS, {"strategy": {"type": "RollingUpdate"}})
     suffix = builder.world.writer.suffix

@@ -1,4 +1,5 @@
-"""DisaggregatedSets as LeaderWorkerSet 0.9.0 leaves them (seen on Kubernetes 1.37.0): a LeaderWorkerSet for each role."""
+"""DisaggregatedSets as LeaderWorkerSet 0.9.0 leaves them (seen on Kubernetes 1.37.0): a LeaderWorkerSet for
+each role."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ _REVISION = "5d8c7f9b"
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a DisaggregatedSet and the LeaderWorkerSets of its roles."""
+    """Create a DisaggregatedSet and the LeaderWorkerSets of its roles."""
     roles = [{"name": role.name, "spec": leaderworkerset.spec_of(role)} for role in gang.roles]
     meta = {"name": gang.name, "namespace": gang.namespace}
     spec = {"roles": roles}

@@ -21,7 +21,7 @@ _SCHEDULER, _LIMIT = "kai-scheduler", 2
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a PodGroup that asks for more GPUs than its queue may have, and the pods that name it."""
+    """Create a PodGroup that exceeds the GPU limit of its queue, and the pods that name it."""
     (role,) = gang.roles
     queue = f"{gang.namespace}-kai"
     _queue(builder, gang, queue)
@@ -60,7 +60,7 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
 def _queue(builder: Builder, gang: Gang, name: str) -> None:
     if builder.world.find(QUEUES, ("", name)) is None:
         gpu = {"quota": _LIMIT, "limit": _LIMIT, "overQuotaWeight": 1}
-        # A limit that is not set is 0: of processors and memory it would let nothing in.
+        # A missing limit means 0, which would admit no CPU and memory.
         free = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
         spec = {"resources": {"gpu": gpu, "cpu": free, "memory": free}}
         builder.create(QUEUES, {"metadata": {"name": name}, "spec": spec}, builder.born(gang))

@@ -1,6 +1,8 @@
-"""LeaderWorkerSets as 0.9.0 leaves them (seen on Kubernetes 1.37.0): StatefulSets of leaders and of their workers.
+"""LeaderWorkerSets as 0.9.0 leaves them (seen on Kubernetes 1.37.0): StatefulSets of leaders and of their
+workers.
 
-A gang of this kind has one role without a name: `jobs` replicas of `pods` pods, of which the first leads.
+A gang of this kind has one role without a name: `jobs` replicas of `pods` pods, the first of which is the
+leader.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _PREFIX = "leaderworkerset.sigs.k8s.io"
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a LeaderWorkerSet, its StatefulSets and pods."""
+    """Create a LeaderWorkerSet, its StatefulSets and pods."""
     (role,) = gang.roles
     return make_set(builder, gang, role, gang.name, None)
 
@@ -43,7 +45,7 @@ def spec_of(role: Role) -> Json:
 
 
 def make_set(builder: Builder, gang: Gang, role: Role, name: str, owner: Json | None) -> list[Json]:
-    """Make one LeaderWorkerSet and all that is made for it; return the pods."""
+    """Create one LeaderWorkerSet with all of its objects. Return the pods."""
     meta: Json = {"name": name, "namespace": gang.namespace}
     if owner is not None:
         meta["ownerReferences"] = [owner_reference(owner)]
@@ -61,7 +63,7 @@ def make_set(builder: Builder, gang: Gang, role: Role, name: str, owner: Json | 
 def _replica(
     builder: Builder, gang: Gang, role: Role, leaders: Json, name: str, replica: int
 ) -> list[Json]:
-    """Make the pods of a replica: its leader, then the workers, whose StatefulSet the leader owns."""
+    """Create the pods of a replica: its leader, then the workers, whose StatefulSet the leader owns."""
     pods: list[Json] = []
     maker = leaders
     for index in range(role.pods):

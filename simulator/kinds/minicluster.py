@@ -1,4 +1,5 @@
-"""MiniClusters as the Flux operator leaves them: one Indexed Job of the same name. A gang has one role without a name."""
+"""MiniClusters as the Flux operator leaves them: one Indexed Job of the same name. A gang has one role
+without a name."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ RESOURCES = (MINICLUSTERS,)
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a MiniCluster, its Job and pods."""
+    """Create a MiniCluster, its Job and pods."""
     (role,) = gang.roles
     meta = {"name": gang.name, "namespace": gang.namespace}
     spec = {"containers": [{"image": role.template.image, "runFlux": True}], "size": role.pods}

@@ -1,6 +1,6 @@
 """MPIJobs as mpi-operator 0.8.0 leaves them (seen on Kubernetes 1.37.0): the Job of a launcher, and workers.
 
-The Job is an indexed one, as all of the simulator; a real one is not.
+The Job is indexed, like all Jobs of the simulator, unlike a real one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FIELD, _OPERATOR, _LAUNCHER = "mpiReplicaSpecs", "mpi-operator", "Launcher"
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make an MPIJob, the Job of its launcher, and its pods."""
+    """Create an MPIJob, the Job of its launcher, and its pods."""
     meta = {"name": gang.name, "namespace": gang.namespace}
     spec = {**operators.spec_of(gang, _FIELD), "slotsPerWorker": 8}
     made = builder.create(MPIJOBS, {"metadata": meta, "spec": spec}, builder.born(gang))
@@ -55,7 +55,7 @@ def _labels(name: str, role: str) -> Json:
 
 
 class _MPIOperator(operators.Operator):
-    """Suspends and resumes the launcher, too, and whatever somebody else does to that it undoes."""
+    """Also suspends and resumes the launcher, and reverts changes of its suspension by others."""
 
     def labels(self, name: str, role: str) -> Json:
         return _labels(name, role)
@@ -64,7 +64,7 @@ class _MPIOperator(operators.Operator):
         return role != _LAUNCHER
 
     def reconcile(self, resource: Resource, record: Record, obj: Json) -> None:
-        """Look after the launcher as after pods."""
+        """Reconcile changes of the launcher's Job like those of pods."""
         super().reconcile(PODS if resource == JOBS else resource, record, obj)
 
     def _sync(self, obj: Json) -> None:
@@ -81,5 +81,5 @@ class _MPIOperator(operators.Operator):
 
 
 def controller(world: World, kubelet: Kubelet) -> operators.Operator:
-    """Return what makes the workers of MPIJobs and looks after their launchers."""
+    """Return the controller of MPIJobs, their workers and launchers."""
     return _MPIOperator(world, kubelet, MPIJOBS, _FIELD, _OPERATOR)

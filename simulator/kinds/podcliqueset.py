@@ -1,7 +1,8 @@
-"""PodCliqueSets as Grove v0.1.0-alpha.12-rc1 leaves them (read in its source): PodCliques, a PodGang, their pods.
+"""PodCliqueSets as Grove v0.1.0-alpha.12-rc1 leaves them (read in its source): PodCliques, a PodGang, their
+pods.
 
-A gang of this kind has a clique for each role, of `pods` pods and `quorum` as `minAvailable`. Its PodGang is
-complete when no pod is absent. No core groups are made of it: so it is with the backend of the default scheduler.
+A gang of this kind has a clique for each role, with `pods` pods and `quorum` as `minAvailable`. Its PodGang
+is complete if no pod is absent. There are no core groups, as with the backend of the default scheduler.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _GATE = "grove.io/podgang-pending-creation"
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a PodCliqueSet, its PodCliques, PodGang and pods."""
+    """Create a PodCliqueSet, its PodCliques, PodGang and pods."""
     cliques = [{"name": role.name, "spec": _spec(role)} for role in gang.roles]
     template = {"cliqueStartupType": "CliqueStartupTypeAnyOrder", "cliques": cliques}
     spec = {"replicas": 1, "template": {**template, "terminationDelay": "4h0m0s"}}
@@ -45,7 +46,7 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
 
 
 def _clique(builder: Builder, gang: Gang, role: Role, owner: Json) -> list[Json]:
-    """Make a PodClique and its pods; return these."""
+    """Create a PodClique and its pods. Return the pods."""
     meta = _meta(gang, f"{gang.name}-0-{role.name}", owner)
     made = builder.create(CLIQUES, {"metadata": meta, "spec": _spec(role)}, builder.born(gang))
     pods = _pods(builder, gang, role, made)
@@ -54,7 +55,7 @@ def _clique(builder: Builder, gang: Gang, role: Role, owner: Json) -> list[Json]
 
 
 def _podgang(builder: Builder, gang: Gang, owner: Json, by_role: list[list[Json]]) -> None:
-    """Make the PodGang, which lists its pods when all of them are there."""
+    """Create the PodGang, which lists its pods once all of them exist."""
     is_complete = all("absent" not in role.states for role in gang.roles)
     parts = [
         {

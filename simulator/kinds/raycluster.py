@@ -1,6 +1,6 @@
 """RayClusters as KubeRay 1.6.2 leaves them (seen on Kubernetes 1.37.0): the head and the groups of workers.
 
-The first role of a gang is the head, each other one a group of workers of its name.
+The first role of a gang is the head, and each other role is a group of workers of its name.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DELAY = 0.06
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a RayCluster and its pods."""
+    """Create a RayCluster and its pods."""
     return make_cluster(builder, gang, gang.name, None)
 
 
@@ -54,7 +54,7 @@ def spec_of(roles: tuple[Role, ...]) -> Json:
 
 
 def make_cluster(builder: Builder, gang: Gang, name: str, owner: Json | None) -> list[Json]:
-    """Make one RayCluster with its pods in the states of the roles; return these."""
+    """Create one RayCluster with its pods in the states of the roles. Return the pods."""
     meta: Json = {"name": name, "namespace": gang.namespace}
     if owner is not None:
         meta["ownerReferences"] = [owner_reference(owner)]
@@ -73,7 +73,7 @@ def make_cluster(builder: Builder, gang: Gang, name: str, owner: Json | None) ->
 
 
 def _pods_of(cluster: Json, roles: tuple[Role, ...]) -> list[tuple[Role, Json, int]]:
-    """Return each pod that there should be with its role and its place in that."""
+    """Return each desired pod with its role and its position there."""
     by_group = {_HEAD if position == 0 else role.name: role for position, role in enumerate(roles)}
     found = []
     for pod, index in wanted_pods(cluster):
@@ -83,7 +83,7 @@ def _pods_of(cluster: Json, roles: tuple[Role, ...]) -> list[tuple[Role, Json, i
 
 
 def wanted_pods(cluster: Json) -> list[tuple[Json, int]]:
-    """Return the pods that a RayCluster asks for, each with its place in its group."""
+    """Return the desired pods of a RayCluster, each with its position in its group."""
     spec = cluster["spec"]
     found = [(_pod(cluster, _HEAD, 0, spec["headGroupSpec"]["template"]), 0)]
     for group in spec["workerGroupSpecs"]:
@@ -113,7 +113,7 @@ def _pod(cluster: Json, group: str, index: int, template: Json) -> Json:
 
 
 class RayClusterController(Controller):
-    """Makes the pods of each RayCluster, and takes them away while it is suspended."""
+    """Creates the pods of each RayCluster, and removes them while it is suspended."""
 
     def __init__(self, world: World, kubelet: Kubelet) -> None:
         super().__init__(world, RAYCLUSTERS, PODS, KIND, _DELAY)
@@ -138,7 +138,7 @@ class RayClusterController(Controller):
 
 
 def _status(cluster: Json, pods: list[Json], now: str) -> Json:
-    """Return what KubeRay counts, and its conditions."""
+    """Return KubeRay's counts and conditions."""
     conditions = list(cluster.get("status", {}).get("conditions", []))
     suspends = bool(cluster["spec"].get("suspend"))
     rests = suspends and not pods
@@ -162,5 +162,5 @@ def _status(cluster: Json, pods: list[Json], now: str) -> Json:
 
 
 def controller(world: World, kubelet: Kubelet) -> RayClusterController:
-    """Return what plays its controller."""
+    """Return the controller of RayClusters."""
     return RayClusterController(world, kubelet)

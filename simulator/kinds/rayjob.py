@@ -26,7 +26,7 @@ _DELAY = 0.06
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a RayJob, and unless it is suspended its RayCluster and pods."""
+    """Create a RayJob and, unless it is suspended, its RayCluster and pods."""
     spec = {
         "entrypoint": "python train.py",
         "rayClusterSpec": raycluster.spec_of(gang.roles),
@@ -50,7 +50,7 @@ _SUSPENDED: Json = {"jobDeploymentStatus": "Suspended", "jobStatus": ""}
 
 
 def _name(world: World, job: str) -> str:
-    """Return a name for another RayCluster of a RayJob."""
+    """Return a name for a new RayCluster of a RayJob."""
     return f"{job}-{world.writer.suffix()}"
 
 
@@ -63,7 +63,7 @@ def _status(cluster: str, *, running: bool) -> Json:
 
 
 class RayJobController(Controller):
-    """Makes a RayCluster for each RayJob, and takes it away while that is suspended."""
+    """Creates a RayCluster for each RayJob, and removes it while the RayJob is suspended."""
 
     def __init__(self, world: World, kubelet: Kubelet) -> None:
         super().__init__(world, RAYJOBS, RAYCLUSTERS, KIND, _DELAY)
@@ -108,5 +108,5 @@ class RayJobController(Controller):
 
 
 def controller(world: World, kubelet: Kubelet) -> RayJobController:
-    """Return what plays its controller."""
+    """Return the controller of RayJobs."""
     return RayJobController(world, kubelet)

@@ -1,7 +1,7 @@
-"""RayServices as KubeRay 1.6.2 leaves them: a RayCluster, and what Ray says of their applications.
+"""RayServices as KubeRay 1.6.2 leaves them: a RayCluster, and the status of the applications.
 
-The roles of a gang are those of its RayCluster. Suspension is that of KubeRay 1.7 (gang-owners.md §10): it deletes the
-RayCluster, and a resume makes another one.
+The roles of a gang are those of its RayCluster. Suspension is that of KubeRay 1.7 (gang-owners.md §10): it
+deletes the RayCluster, and a resume creates another one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RESOURCES = (RAYSERVICES, *raycluster.RESOURCES)
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a RayService, its RayCluster and pods; it serves unless its code says otherwise."""
+    """Create a RayService, its RayCluster and pods. It serves if the expected code is `running`."""
     meta = {"name": gang.name, "namespace": gang.namespace}
     spec = {"rayClusterConfig": raycluster.spec_of(gang.roles)}
     made = builder.create(RAYSERVICES, {"metadata": meta, "spec": spec}, builder.born(gang))
@@ -55,7 +55,7 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
 
 
 class _RayServices(Controller):
-    """Deletes the RayCluster of a suspended RayService, and makes another one when it is resumed."""
+    """Deletes the RayCluster of a suspended RayService, and creates another one after a resume."""
 
     def __init__(self, world: World) -> None:
         super().__init__(world, RAYSERVICES, RAYCLUSTERS, KIND, _DELAY)
@@ -64,7 +64,7 @@ class _RayServices(Controller):
         clusters = self._world.owned(obj["metadata"]["uid"], RAYCLUSTERS)
         if obj["spec"].get("suspend"):
             for cluster in clusters:
-                # The garbage collector takes the pods, which it finds by their owner.
+                # The garbage collector removes the pods, which it finds by their owner.
                 self._world.writer.remove(RAYCLUSTERS, key_of(cluster))
             self._say(obj, "", _SUSPENDED, _SERVES_NOT)
         elif job_status.has_condition(obj, "Suspended"):
@@ -106,5 +106,5 @@ def _is_ready(cluster: Json) -> bool:
 
 
 def controller(world: World, _kubelet: Kubelet) -> _RayServices:
-    """Return what suspends RayServices and resumes them."""
+    """Return the controller of RayServices."""
     return _RayServices(world)

@@ -1,6 +1,6 @@
-"""StatefulSets whose pods a group keeps together, as their controller leaves them (Kubernetes 1.37.0).
+"""StatefulSets with a group, as their controller leaves them (Kubernetes 1.37.0).
 
-One some of whose pods are not made yet makes them one after the other, each when the one before is ready.
+A StatefulSet with absent pods creates them in order, each one when the previous one is ready.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RESOURCES = (STATEFULSETS,)
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a StatefulSet, the group of its pods, and these."""
+    """Create a StatefulSet, the group of its pods, and the pods."""
     (role,) = gang.roles
     policy = "OrderedReady" if "absent" in role.states else "Parallel"
     spec = {"podManagementPolicy": policy, "serviceName": gang.name}

@@ -22,11 +22,11 @@ RESOURCES = (TRAINJOBS,)
 _STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 _MANAGER = "trainer"
 _DELAY = 0.06
-"""Seconds to react: a JobSet that somebody suspended was suspended no more after 53 to 68 ms."""
+"""Seconds until a reaction. A real controller resumed a suspended JobSet after 53 to 68 ms."""
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a TrainJob, its JobSet, Jobs and pods."""
+    """Create a TrainJob, its JobSet, Jobs and pods."""
     nodes = next(role for role in gang.roles if role.name == "node")
     spec = {
         "managedBy": "trainer.kubeflow.org/trainjob-controller",
@@ -52,7 +52,7 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
 
 
 class _TrainJobController(Controller):
-    """Copies `spec.suspend` of a TrainJob down to its JobSet, and what that counts up."""
+    """Copies `spec.suspend` of a TrainJob to its JobSet, and the JobSet's counts to the TrainJob."""
 
     def __init__(self, world: World) -> None:
         super().__init__(world, TRAINJOBS, JOBSETS, KIND, _DELAY)
@@ -71,7 +71,7 @@ class _TrainJobController(Controller):
 
             jobset = self._world.change(JOBSETS, jobset, put, _MANAGER)
         conditions = list(obj.get("status", {}).get("conditions", []))
-        # It is computed from its own spec alone: it says nothing of pods.
+        # The condition follows from its own spec alone and does not describe pods.
         if wanted or job_status.condition_of(obj, "Suspended"):
             job_status.set_condition(conditions, _suspended(wanted, self._world.timestamp()))
         status = _status(jobset, conditions)
@@ -80,7 +80,7 @@ class _TrainJobController(Controller):
 
 
 def controller(world: World, _kubelet: Kubelet) -> Controller:
-    """Return what brings the JobSets of TrainJobs to what these say."""
+    """Return the controller of TrainJobs."""
     return _TrainJobController(world)
 
 

@@ -1,10 +1,11 @@
-"""Jobs of Volcano as v1.14.1 leaves them: a PodGroup in a queue, and its pods once that has let it in.
+"""Jobs of Volcano as v1.14.1 leaves them: a PodGroup in a queue, and pods after its admission.
 
-A gang of this kind has a task for each role. `quorum` is left out: all of its pods must start together.
+A gang of this kind has a task for each role. `quorum` is not used, because all of its pods must start
+together.
 
-A Command aborts a Job or resumes it (gang-owners.md §5.4, and seen on a real Volcano). The controller deletes the Command and
-says `CommandIssued`. Abort takes pods and PodGroup away. Resume counts as a retry and makes both again, once
-there is room for all pods; at `maxRetry` the Job fails.
+A Command aborts or resumes a Job (gang-owners.md §5.4, and seen on a real Volcano). The controller deletes
+the Command and writes `CommandIssued`. Abort removes pods and PodGroup. Resume counts as a retry and creates
+both again, once all pods fit. At `maxRetry` the Job fails.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ RESOURCES = (JOBS, PODGROUPS, QUEUES, COMMANDS)
 _MANAGER, _SCHEDULER, _QUEUE = "vc-controller-manager", "volcano", "default"
 _DELAY = 0.05
 _SESSION = 1.0
-"""Seconds between two looks of the scheduler at a Job that waits."""
+"""Seconds between two attempts of the scheduler for a waiting Job."""
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a Job, its PodGroup and, where that was let in, its pods."""
+    """Create a Job, its PodGroup and, if it was admitted, its pods."""
     _queue(builder, gang)
     total = sum(role.pods for role in gang.roles)
     tasks = [_task(role) for role in gang.roles]
@@ -86,7 +87,7 @@ def _group_name(job: Json) -> str:
 
 
 def _podgroup(job: Json, *, let_in: bool) -> Json:
-    """Return the PodGroup of a Job: in its queue, or let in and placed."""
+    """Return the PodGroup of a Job: in its queue, or admitted and placed."""
     meta = {
         "name": _group_name(job),
         "namespace": job["metadata"]["namespace"],
@@ -109,7 +110,7 @@ def _placed(job: Json, total: int) -> Json:
 
 
 def _pods(builder: Builder, gang: Gang, job: Json) -> list[Json]:
-    """Make the pods of a Job that was let in, in the states that its script says."""
+    """Create the pods of an admitted Job in the states of its script."""
     return [
         builder.make_pod(gang, _pod(job, task, index), role.state(index), "")
         for role, task in zip(gang.roles, job["spec"]["tasks"], strict=True)
@@ -118,7 +119,7 @@ def _pods(builder: Builder, gang: Gang, job: Json) -> list[Json]:
 
 
 def _pod(job: Json, task: Json, index: int) -> Json:
-    """Return a pod of a task as it is when nobody has looked at it yet."""
+    """Return a new pod of a task, before scheduler and kubelet have changed it."""
     name, spec = job["metadata"]["name"], dict(task["template"]["spec"])
     manifests.finish_pod_spec(spec, 0)
     meta = {
@@ -132,21 +133,21 @@ def _pod(job: Json, task: Json, index: int) -> Json:
 
 
 class _Volcano(Controller):
-    """Carries Commands out, and places what was resumed."""
+    """Executes Commands, and places resumed Jobs."""
 
     def __init__(self, world: World, kubelet: Kubelet) -> None:
         super().__init__(world, JOBS, PODS, KIND, _DELAY)
         self._kubelet = kubelet
 
     def reconcile(self, resource: Resource, record: Record, obj: Json) -> None:
-        """Carry a new Command out; look after its Job as long as that is on its way."""
+        """Execute a new Command, and reconcile its Job during the transition."""
         if resource == COMMANDS and record.type == "ADDED":
             self._world.clock.soon(lambda: self._issue(record.key), _DELAY)
         else:
             super().reconcile(resource, record, obj)
 
     def _issue(self, key: Key) -> None:
-        """Delete a Command, then act on it, so that it is carried out once at most."""
+        """Delete a Command before acting on it, so that it is executed at most once."""
         with self._world.store.lock:
             command = self._world.find(COMMANDS, key)
             if command is None:
@@ -179,7 +180,7 @@ class _Volcano(Controller):
             self._admit(obj)
 
     def _is_empty(self, job: Json) -> bool:
-        """Tell its pods to end; return whether all are gone."""
+        """Delete its pods. Return whether all are gone."""
         pods = self._world.owned(job["metadata"]["uid"], PODS)
         for pod in pods:
             if "deletionTimestamp" not in pod["metadata"]:
@@ -188,7 +189,7 @@ class _Volcano(Controller):
         return not pods
 
     def _admit(self, job: Json) -> None:
-        """Make its PodGroup; once there is room for all pods, make and bind these. Running as soon as they are."""
+        """Create its PodGroup. Once all pods fit, create and bind them. The Job runs as soon as they do."""
         pods = self._world.owned(job["metadata"]["uid"], PODS)
         if pods:
             if all(job_status.is_ready(pod) for pod in pods):
@@ -233,5 +234,5 @@ def _phase(job: Json) -> str:
 
 
 def controller(world: World, kubelet: Kubelet) -> _Volcano:
-    """Return what carries the Commands about such Jobs out."""
+    """Return the controller of these Jobs and their Commands."""
     return _Volcano(world, kubelet)
