@@ -14,9 +14,9 @@ def address_problem(address: str, schemes: tuple[str, ...]) -> str:
     """
     scheme, separator, _ = address.partition("://")
     if not separator or scheme.lower() not in schemes:
-        *others, last = (f"{known}://" for known in schemes)
+        *all_but_last, last = (f"{known}://" for known in schemes)
         return (
-            f"must begin with {', '.join(others)} or {last} (what it begins with is not "
+            f"must begin with {', '.join(all_but_last)} or {last} (what it begins with is not "
             "shown: it may be a secret)"
         )
     if not _can_be_taken_apart(address):
@@ -30,15 +30,15 @@ def address_problem(address: str, schemes: tuple[str, ...]) -> str:
 
 def _can_be_taken_apart(address: str) -> bool:
     """Return whether the port is a number, and each `@` precedes the host if there is one."""
-    if any(one in address for one in "\t\r\n"):
+    if any(character in address for character in "\t\r\n"):
         return False  # The parser would drop them silently.
     try:
-        parts = urlsplit(address)
-        port = parts.port
+        url = urlsplit(address)
+        port = url.port
     except ValueError:
         return False
-    after_host = address.partition("://")[2][len(parts.netloc) :]
-    return port != 0 and not (parts.netloc and "@" in after_host)
+    after_host = address.partition("://")[2][len(url.netloc) :]
+    return port != 0 and not (url.netloc and "@" in after_host)
 
 
 _WORD = re.compile(r"\S+")
@@ -56,17 +56,21 @@ def hide_passwords(text: str) -> str:
     return _VALUE.sub(_without_value, _WORD.sub(_without_password, text))
 
 
-def _without_password(found: re.Match[str]) -> str:
-    word = found[0]
-    user, end = _USER.search(word), word.rfind("@")
-    if user is None or end < user.end():
-        return word
-    return f"{word[: user.end()]}(hidden){word[end:]}"
+def _without_password(match: re.Match[str]) -> str:
+    text = match[0]
+    user, host_start = _USER.search(text), text.rfind("@")
+    if user is None or host_start < user.end():
+        return text
+    return f"{text[: user.end()]}(hidden){text[host_start:]}"
 
 
-def _without_value(found: re.Match[str]) -> str:
-    name = found[1].lower()
-    return f"{found[1]}(hidden)" if any(word in name for word in _SECRET_NAMES) else found[0]
+def _without_value(match: re.Match[str]) -> str:
+    name = match[1].lower()
+    return (
+        f"{match[1]}(hidden)"
+        if any(secret_name in name for secret_name in _SECRET_NAMES)
+        else match[0]
+    )
 
 
 def hide_secrets(address: str) -> str:
@@ -75,12 +79,12 @@ def hide_secrets(address: str) -> str:
     The part before the last `@` has the user and the password, which may contain an `@` itself. If the parts
     cannot be told apart, only the scheme is shown.
     """
-    scheme, found, rest = address.partition("://")
-    before, at, place = rest.rpartition("@")
-    if not found or "?" in before or "#" in before:
-        return f"{scheme}://(hidden)" if found else "(hidden)" if address else ""
-    user, colon, _ = before.partition(":")
+    scheme, separator, rest = address.partition("://")
+    user_info, at_sign, place = rest.rpartition("@")
+    if not separator or "?" in user_info or "#" in user_info:
+        return f"{scheme}://(hidden)" if separator else "(hidden)" if address else ""
+    user, colon, _ = user_info.partition(":")
     host, question, query = place.partition("?")
-    names = (part.partition("=")[0] for part in query.split("&")) if question else ()
-    shown = "&".join(f"{name}=(hidden)" for name in names)
-    return f"{scheme}://{user}{colon and ':(hidden)'}{at}{host}{question}{shown}"
+    names = (parameter.partition("=")[0] for parameter in query.split("&")) if question else ()
+    shown_query = "&".join(f"{name}=(hidden)" for name in names)
+    return f"{scheme}://{user}{colon and ':(hidden)'}{at_sign}{host}{question}{shown_query}"

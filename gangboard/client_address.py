@@ -21,14 +21,14 @@ def client_address(meta: Mapping[str, Any]) -> str:
     of `GANGBOARD_TRUSTED_PROXIES`. An invalid entry stops the search, and the proxy that passed it on counts
     as the client.
     """
-    found = _read(str(meta.get("REMOTE_ADDR", "")))
+    address = _read(str(meta.get("REMOTE_ADDR", "")))
     hops = str(meta.get("HTTP_X_FORWARDED_FOR", "")).split(",")
-    while found is not None and hops and _is_trusted(found):
-        before = _read(hops.pop())
-        if before is None:
+    while address is not None and hops and _is_trusted(address):
+        hop = _read(hops.pop())
+        if hop is None:
             break
-        found = before
-    return "" if found is None else str(found)
+        address = hop
+    return "" if address is None else str(address)
 
 
 def is_proxy(meta: Mapping[str, Any]) -> bool:
@@ -36,29 +36,29 @@ def is_proxy(meta: Mapping[str, Any]) -> bool:
 
     The peers are `GANGBOARD_TRUSTED_PROXIES`. If none is named, every peer on this machine may.
     """
-    found = _read(str(meta.get("REMOTE_ADDR", "")))
-    if found is None:
+    peer = _read(str(meta.get("REMOTE_ADDR", "")))
+    if peer is None:
         return False
-    return _is_trusted(found) if settings.TRUSTED_PROXIES else found.is_loopback
+    return _is_trusted(peer) if settings.TRUSTED_PROXIES else peer.is_loopback
 
 
 def is_trusted_proxy(meta: Mapping[str, Any]) -> bool:
     """Return whether the connected peer is one of `GANGBOARD_TRUSTED_PROXIES`."""
-    found = _read(str(meta.get("REMOTE_ADDR", "")))
-    return found is not None and _is_trusted(found)
+    peer = _read(str(meta.get("REMOTE_ADDR", "")))
+    return peer is not None and _is_trusted(peer)
 
 
 def is_in(networks: Iterable[IPv4Network | IPv6Network], meta: Mapping[str, Any]) -> bool:
     """Return whether the client address of a request's META is in one of these networks."""
-    found = _read(client_address(meta))
-    return found is not None and any(found in network for network in networks)
+    address = _read(client_address(meta))
+    return address is not None and any(address in network for network in networks)
 
 
 def network_of(address: str) -> str:
     """Return the network that counts as one sender: an IPv4 address, or the /64 of an IPv6 address."""
-    found = _read(address)
-    if isinstance(found, ipaddress.IPv6Address):
-        return str(ipaddress.ip_network((found, SITE_BITS), strict=False))
+    parsed = _read(address)
+    if isinstance(parsed, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((parsed, SITE_BITS), strict=False))
     return address
 
 
@@ -74,8 +74,8 @@ def _read(text: str) -> Address | None:
     elif text.count(":") == 1:
         text = text.partition(":")[0]
     try:
-        found = ipaddress.ip_address(text.partition("%")[0])
+        address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return None
-    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
-    return mapped or found
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address

@@ -27,9 +27,9 @@ def database_settings(url: str) -> dict[str, Any]:
     and transactions that take the write lock at once. So two writers wait for each other instead of failing
     half-way. Raises SettingError.
     """
-    parts = urlsplit(url)
-    if parts.scheme == "sqlite":
-        path = unquote(parts.path).removeprefix("/")
+    address = urlsplit(url)
+    if address.scheme == "sqlite":
+        path = unquote(address.path).removeprefix("/")
         if not path:
             raise SettingError("DATABASE_URL names no file: write sqlite:///PATH")
         file = Path(path).expanduser().resolve()
@@ -45,18 +45,18 @@ def database_settings(url: str) -> dict[str, Any]:
         }
     return {
         "ENGINE": "django.db.backends.postgresql",
-        "NAME": unquote(parts.path).lstrip("/"),
-        "USER": unquote(parts.username or ""),
-        "PASSWORD": unquote(parts.password or ""),
-        "HOST": unquote(parts.hostname or ""),
-        "PORT": str(parts.port or ""),
+        "NAME": unquote(address.path).lstrip("/"),
+        "USER": unquote(address.username or ""),
+        "PASSWORD": unquote(address.password or ""),
+        "HOST": unquote(address.hostname or ""),
+        "PORT": str(address.port or ""),
         "OPTIONS": {
             "connect_timeout": 5,
             "keepalives_idle": _GONE_SECONDS,
             "keepalives_interval": 5,
             "tcp_user_timeout": _GONE_SECONDS * 1000,
             "options": SESSION_OPTIONS,
-            **dict(parse_qsl(parts.query, keep_blank_values=True)),
+            **dict(parse_qsl(address.query, keep_blank_values=True)),
         },
     }
 

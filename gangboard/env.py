@@ -52,7 +52,7 @@ def secret_files() -> tuple[Path, ...]:
 
 
 _PREFIX = "GANGBOARD_"
-_OF_A_SERVICE = re.compile(r"_SERVICE_(HOST|PORT)|_PORT_\d+_(TCP|UDP|SCTP)|_PORT\Z")
+_SERVICE_VARIABLE = re.compile(r"_SERVICE_(HOST|PORT)|_PORT_\d+_(TCP|UDP|SCTP)|_PORT\Z")
 """Variables that Kubernetes sets in each pod for a Service whose name begins with `gangboard`."""
 
 
@@ -62,7 +62,7 @@ def unknown_variable_warnings() -> tuple[str, ...]:
     sentences = []
     for name in sorted(name for name in os.environ if name.startswith(_PREFIX)):
         rest = name.removeprefix(_PREFIX)
-        if rest in known or _OF_A_SERVICE.search(name):
+        if rest in known or _SERVICE_VARIABLE.search(name):
             continue
         nearest = difflib.get_close_matches(rest, sorted(known), n=1)
         hint = f"did you mean {_PREFIX}{nearest[0]}?" if nearest else "see manage.py print_settings"
@@ -161,27 +161,27 @@ def text_of_file(name: str) -> str | None:
 
     The SettingError does not repeat the file's name, which may be the secret itself.
     """
-    named = _raw(f"{name}_FILE")
-    _files[name] = None if named is None else Path(named)
-    if named is None:
+    file_name = _raw(f"{name}_FILE")
+    _files[name] = None if file_name is None else Path(file_name)
+    if file_name is None:
         return None
     try:
-        return Path(named).read_text(encoding="utf-8").strip()
+        return Path(file_name).read_text(encoding="utf-8").strip()
     except OSError as error:
-        why = str(error.strerror)
+        reason = str(error.strerror)
     except UnicodeDecodeError:
-        why = "it is not UTF-8"
-    raise SettingError(f"the file that {name}_FILE names cannot be read: {why}")
+        reason = "it is not UTF-8"
+    raise SettingError(f"the file that {name}_FILE names cannot be read: {reason}")
 
 
 def read_bool(name: str, *, default: bool, meaning: str) -> bool:
     """Return on/off, yes/no, true/false or 1/0 as a bool."""
 
     def convert(raw: str) -> bool:
-        word = raw.lower()
-        if word in {"1", "true", "yes", "on"}:
+        text = raw.lower()
+        if text in {"1", "true", "yes", "on"}:
             return True
-        if word in {"0", "false", "no", "off"}:
+        if text in {"0", "false", "no", "off"}:
             return False
         raise ValueError(raw)
 
@@ -223,10 +223,10 @@ def read_list(
     raw = _raw(name)
     value = default
     if raw is not None:
-        value = tuple(part.strip().lower() for part in raw.split(",") if part.strip())
-    for part in value:
-        if not form.fullmatch(part):
-            raise SettingError(f"{name} has {part!r}; it must be {wanted}, separated by commas")
+        value = tuple(item.strip().lower() for item in raw.split(",") if item.strip())
+    for item in value:
+        if not form.fullmatch(item):
+            raise SettingError(f"{name} has {item!r}; it must be {wanted}, separated by commas")
     record(name, meaning, ", ".join(value), raw)
     return value
 
@@ -235,7 +235,7 @@ def read_networks(name: str, meaning: str) -> tuple[IPv4Network | IPv6Network, .
     """Return a comma-separated list of networks or single addresses; empty if not set."""
 
     def convert(raw: str) -> tuple[IPv4Network | IPv6Network, ...]:
-        return tuple(ip_network(part.strip()) for part in raw.split(",") if part.strip())
+        return tuple(ip_network(item.strip()) for item in raw.split(",") if item.strip())
 
     raw = _raw(name)
     value = _convert(name, raw or "", convert, "networks such as 10.0.0.0/8, separated by commas")
@@ -253,8 +253,8 @@ def read_token(name: str, meaning: str) -> str:
         raise SettingError(
             f"{name} must be of ASCII letters, digits and signs without blanks (it is not shown)"
         )
-    shown = "(hidden)" if value else ""
-    record(name, f"{meaning} ({name}_FILE names a file instead)", shown, value or None)
+    shown_value = "(hidden)" if value else ""
+    record(name, f"{meaning} ({name}_FILE names a file instead)", shown_value, value or None)
     return value
 
 
@@ -302,14 +302,14 @@ def read_words(
     raw = _raw(name)
     value = default
     if raw is not None:
-        parts = {part.strip().lower() for part in raw.split(",") if part.strip()}
-        wanted = set() if parts == {"none"} else parts
-        if unknown := wanted - set(words):
+        items = {item.strip().lower() for item in raw.split(",") if item.strip()}
+        selected = set() if items == {"none"} else items
+        if unknown := selected - set(words):
             raise SettingError(
                 f"{name} has {min(unknown)!r}; it must be {', '.join(words)}, several separated by "
                 "commas, or none"
             )
-        value = tuple(word for word in words if word in wanted)
+        value = tuple(choice for choice in words if choice in selected)
     record(name, meaning, ", ".join(value) or "none", raw)
     return value
 
@@ -317,9 +317,9 @@ def read_words(
 def restrict_to_owner(path: Path) -> None:
     """Remove the permissions of other users to a file or folder, if it exists."""
     try:
-        found = path.stat()
-        if found.st_uid == os.geteuid() and found.st_mode & 0o077:
-            path.chmod(found.st_mode & 0o700)
+        status = path.stat()
+        if status.st_uid == os.geteuid() and status.st_mode & 0o077:
+            path.chmod(status.st_mode & 0o700)
     except FileNotFoundError:
         return
     except OSError as error:

@@ -18,7 +18,7 @@ from gangboard.env import SettingError
 from gangboard.logs import one_line
 
 EXIT_CODE = 1
-_OF_THE_DATABASE = (OperationalError, InterfaceError, DatabaseError)
+_DATABASE_ERRORS = (OperationalError, InterfaceError, DatabaseError)
 """The database does not answer, or is not a database. Their subclasses are defects of gangboard."""
 
 
@@ -33,15 +33,15 @@ def exit_on_known_errors() -> Iterator[None]:
     except SettingError as error:
         if "--traceback" in sys.argv:
             raise
-        _end(f"{error}.")
+        _exit_with(f"{error}.")
     except Error as error:
-        is_told = type(error) in _OF_THE_DATABASE or is_too_old(error)
+        is_told = type(error) in _DATABASE_ERRORS or is_too_old(error)
         if "--traceback" in sys.argv or not is_told:
             raise
-        _end(database_sentence(error))
+        _exit_with(database_sentence(error))
 
 
-def _end(sentence: str) -> NoReturn:
+def _exit_with(sentence: str) -> NoReturn:
     sys.stderr.write(hide_passwords(one_line(f"gangboard cannot go on: {sentence}")) + "\n")
     raise SystemExit(EXIT_CODE)
 

@@ -59,12 +59,12 @@ def read_keys(
         text = raw
     keys = tuple(key for key in re.split(r"[\s,]+", text) if key)
     problems = [problem(key) for key in keys] or ["holds no key"]
-    for number, why in enumerate(problems, 1):
-        if why:
-            which = f"key {number} of {name}" if len(keys) > 1 else name
-            raise SettingError(f"{which}{place} {why} (it is not shown)")
-    shown = "(hidden)" if len(keys) == 1 else f"({len(keys)} keys, hidden)"
-    record(name, f"{meaning} ({name}_FILE names a file instead)", shown, raw)
+    for number, fault in enumerate(problems, 1):
+        if fault:
+            key_name = f"key {number} of {name}" if len(keys) > 1 else name
+            raise SettingError(f"{key_name}{place} {fault} (it is not shown)")
+    shown_keys = "(hidden)" if len(keys) == 1 else f"({len(keys)} keys, hidden)"
+    record(name, f"{meaning} ({name}_FILE names a file instead)", shown_keys, raw)
     return keys
 
 

@@ -64,7 +64,7 @@ _UNSAFE = re.compile(
 
 def one_line(text: str) -> str:
     """Return a text in which characters that forge a line or move the cursor are escaped."""
-    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:

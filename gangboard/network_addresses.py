@@ -63,7 +63,10 @@ class Destinations:
             return False
         if self.networks:
             return is_within(address, self.networks)
-        found = embedded(address)
+        target = embedded(address)
         return not (
-            found.is_loopback or found.is_link_local or found.is_multicast or found.is_unspecified
+            target.is_loopback
+            or target.is_link_local
+            or target.is_multicast
+            or target.is_unspecified
         )

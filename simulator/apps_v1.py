@@ -48,7 +48,7 @@ def replicated(gang: Gang, labels: dict[str, str]) -> Json:
 
 
 def make_pods(
-    builder: Builder, gang: Gang, maker: Json, meta: Sequence[Json], hosts: Sequence[Json]
+    builder: Builder, gang: Gang, controller: Json, meta: Sequence[Json], hosts: Sequence[Json]
 ) -> list[Json]:
     """Create pods in the states of the script, and update their group.
 
@@ -56,17 +56,17 @@ def make_pods(
     controls them.
     """
     (role,) = gang.roles
-    found = []
+    pods = []
     for index, (own, host) in enumerate(zip(meta, hosts, strict=True)):
         state = role.state(index)
         if state == "absent":
             continue
         pod = manifests.bare_pod(own["name"], gang.namespace, role.template)
-        pod["metadata"] |= {**own, "ownerReferences": [manifests.owner_reference(maker)]}
+        pod["metadata"] |= {**own, "ownerReferences": [manifests.owner_reference(controller)]}
         pod["spec"] |= host
-        found.append(builder.make_pod(gang, pod, state, ""))
-    builder.groups.settle(gang, gang.namespace, role.template.group, found)
-    return found
+        pods.append(builder.make_pod(gang, pod, state, ""))
+    builder.groups.settle(gang, gang.namespace, role.template.group, pods)
+    return pods
 
 
 def counts(pods: Sequence[Json]) -> Json:

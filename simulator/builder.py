@@ -70,32 +70,32 @@ class Builder:
         else:
             pods = self._make_bare(gang)
         waiting = [pod for pod in pods if not pod["spec"].get("nodeName")]
-        for say in gang.events:
-            about = waiting if say.on == "pods" else [self._owner(gang)]
+        for scripted in gang.events:
+            about = waiting if scripted.on == "pods" else [self._owner(gang)]
             for obj in about:
-                self._say(obj, gang, say)
+                self._record_event(obj, gang, scripted)
         if any(pod["status"].get("message") == _LATER for pod in pods):
             self._texts.append((gang, pods))
 
-    def _say(self, obj: Json, gang: Gang, say: Any) -> None:
-        at = self._now - min(parse_duration("4m"), parse_duration(gang.age) / 2)
+    def _record_event(self, obj: Json, gang: Gang, scripted: Any) -> None:
+        when = self._now - min(parse_duration("4m"), parse_duration(gang.age) / 2)
         self.world.recorder.record(
             obj,
-            say.reason,
-            say.note,
-            source=say.source,
-            warning=say.warning,
-            at=at,
-            count=say.count,
+            scripted.reason,
+            scripted.note,
+            source=scripted.source,
+            warning=scripted.warning,
+            at=when,
+            count=scripted.count,
         )
 
     def _owner(self, gang: Gang) -> Json:
         groups = self.world.resource("podgroups")
         resource = {"JobSet": JOBSETS, "Job": JOBS, "Pod": PODS}.get(gang.kind, groups)
         assert resource is not None  # noqa: S101  # The minor serves the kinds of its gangs.
-        found = self.world.find(resource, (gang.namespace, gang.name))
-        assert found is not None  # noqa: S101  # It was just created.
-        return found
+        owner = self.world.find(resource, (gang.namespace, gang.name))
+        assert owner is not None  # noqa: S101  # It was just created.
+        return owner
 
     def make_jobset(
         self,
@@ -137,14 +137,14 @@ class Builder:
         self.groups.before_jobset(gang, jobset)
         pods: list[Json] = []
         jobs: list[Json] = []
-        wanted = child_objects.child_jobs(jobset)
+        child_jobs = child_objects.child_jobs(jobset)
         for role in gang.roles:
-            mine = [job for entry, job in wanted if entry["name"] == role.name]
-            for index, job in enumerate(mine if role.made else []):
+            mine = [job for entry, job in child_jobs if entry["name"] == role.name]
+            for index, job in enumerate(mine if role.jobs_exist else []):
                 job["metadata"]["labels"] |= (job_labels or {}).get(role.name, {})
-                job, made = self.make_job(gang, role, job, index)
+                job, job_pods = self.make_job(gang, role, job, index)
                 jobs.append(job)
-                pods += made
+                pods += job_pods
         return self._finish_jobset(gang, jobset, jobs), pods
 
     def _finish_jobset(self, gang: Gang, jobset: Json, jobs: list[Json]) -> Json:
@@ -162,7 +162,7 @@ class Builder:
         return self.world.set_status(JOBSETS, jobset, status, "jobset")
 
     def _jobset_conditions(self, gang: Gang, jobs: list[Json]) -> list[Json]:
-        at = timestamp(self.began(gang))
+        when = timestamp(self.started_at(gang))
         failed = [job for job in jobs if job_status.has_condition(job, "Failed")]
         first = f"(first failed job: {(failed or jobs)[0]['metadata']['name']})" if jobs else ""
         rows = []
@@ -186,7 +186,7 @@ class Builder:
         # A JobSet ends when its Jobs end.
         ended = timestamp(self._ended(gang))
         last = {"Completed": ended, "Failed": ended}
-        return [job_status.plain_condition(*row, last.get(row[0], at)) for row in rows]
+        return [job_status.plain_condition(*row, last.get(row[0], when)) for row in rows]
 
     def _make_standalone(self, gang: Gang) -> list[Json]:
         role = gang.roles[0]
@@ -201,18 +201,18 @@ class Builder:
         )
         job = manifests.job(gang.name, gang.namespace, spec, labels=gang.labels)
         if gang.made_by is not None:
-            maker = self._maker(gang, gang.made_by)
-            job["metadata"]["ownerReferences"] = [manifests.owner_reference(maker)]
+            creator = self._creator(gang, gang.made_by)
+            job["metadata"]["ownerReferences"] = [manifests.owner_reference(creator)]
         _, pods = self.make_job(gang, role, job, 0)
         return pods
 
-    def _maker(self, gang: Gang, made_by: Json) -> Json:
+    def _creator(self, gang: Gang, made_by: Json) -> Json:
         """Return the owner that created a gang, such as a CronJob. The first of its gangs creates it."""
         served = self.world.store.resources()
-        resource = next(one for one in served if one.kind == made_by["kind"])
-        found = self.world.find(resource, (gang.namespace, made_by["metadata"]["name"]))
-        if found is not None:
-            return found
+        resource = next(candidate for candidate in served if candidate.kind == made_by["kind"])
+        creator = self.world.find(resource, (gang.namespace, made_by["metadata"]["name"]))
+        if creator is not None:
+            return creator
         meta = {"namespace": gang.namespace, **made_by["metadata"]}
         born = self.born(gang) - timedelta(days=20)
         return self.create(resource, {"metadata": meta, "spec": dict(made_by["spec"])}, born)
@@ -223,9 +223,10 @@ class Builder:
             job["spec"]["suspend"] = True
             marks = job["metadata"].setdefault("annotations", {})
             marks["gangboard.dev/held-by"] = self._make_hold(gang, job)
-        born = self.began(gang) if gang.restarts else self.born(gang) + timedelta(seconds=1)
+        born = self.started_at(gang) if gang.restarts else self.born(gang) + timedelta(seconds=1)
         by_jobset = any(
-            one["kind"] == "JobSet" for one in job["metadata"].get("ownerReferences", ())
+            reference["kind"] == "JobSet"
+            for reference in job["metadata"].get("ownerReferences", ())
         )
         job = self.create(JOBS, job, born, manager="jobset" if by_jobset else "kubectl-create")
         group = self.groups.of_job(gang, job, index, role)
@@ -249,20 +250,22 @@ class Builder:
         spec = {"jobName": name, "ownerUID": owner["uid"], "by": "ada@example.com"}
         spec["reason"] = "bad data shard, looking into it"
         meta = {"name": name, "namespace": gang.namespace, "ownerReferences": [dict(owner)]}
-        self.create(HOLDS, {"metadata": meta, "spec": spec}, self.began(gang), manager="gangboard")
+        self.create(
+            HOLDS, {"metadata": meta, "spec": spec}, self.started_at(gang), manager="gangboard"
+        )
         return name
 
     def _finish_job(self, gang: Gang, job: Json, pods: list[Json]) -> Json:
-        began, now = timestamp(self.began(gang)), timestamp(self._ended(gang))
+        started, now = timestamp(self.started_at(gang)), timestamp(self._ended(gang))
         if not pods and gang.code in ("pods-not-created", "group-creation-failed"):
             return job
         status = job_status.count_pods(pods)
         if gang.failed_pods:
             status["failed"] = gang.failed_pods
         if job["spec"].get("suspend"):
-            status["conditions"] = [job_status.job_suspended(began)]
+            status["conditions"] = [job_status.job_suspended(started)]
             return self.world.set_status(JOBS, job, status, "kube-controller-manager")
-        status["startTime"] = began
+        status["startTime"] = started
         phases = {job_status.phase(pod) for pod in pods}
         if gang.finish and phases == {"Succeeded"}:
             status |= {"completionTime": now, "conditions": job_status.completed(now)}
@@ -287,7 +290,7 @@ class Builder:
 
     def make_pod(self, gang: Gang, pod: Json, state: str, node: str) -> Json:
         """Create a pod in a state of `pod_status.WORDS`, on a node if given (`""` takes the first that fits)."""
-        since = timestamp(self._ended(gang) if gang.finish else self.began(gang))
+        since = timestamp(self._ended(gang) if gang.finish else self.started_at(gang))
         if state in PLACED:
             pod["spec"]["nodeName"] = self._node_for(pod, node)
         pod["metadata"]["uid"] = self.world.writer.new_uid()
@@ -297,20 +300,22 @@ class Builder:
             pod["status"] = {"phase": "Pending", "qosClass": "Burstable", "message": _LATER}
         else:
             pod["status"] = pod_status(state, pod, since)
-        made = self.create(PODS, pod, self.began(gang), manager="kube-controller-manager")
+        created = self.create(PODS, pod, self.started_at(gang), manager="kube-controller-manager")
         if state in PLACED:
-            meta, at = made["metadata"], self.began(gang)
-            note = f"Successfully assigned {meta['namespace']}/{meta['name']} to {made['spec']['nodeName']}"
-            self.world.recorder.record(made, "Scheduled", note, source="default-scheduler", at=at)
-        return made
+            meta, when = created["metadata"], self.started_at(gang)
+            note = f"Successfully assigned {meta['namespace']}/{meta['name']} to {created['spec']['nodeName']}"
+            self.world.recorder.record(
+                created, "Scheduled", note, source="default-scheduler", at=when
+            )
+        return created
 
     def _node_for(self, pod: Json, node: str) -> str:
         if node:
             return node
-        found, text, _ = self.world.free_resources().place(pod)
-        if not found:
+        node_name, text, _ = self.world.free_resources().place(pod)
+        if not node_name:
             raise FleetError(f"pod {pod['metadata']['name']} is said to have a node, but {text}")
-        return found
+        return node_name
 
     # Times
 
@@ -318,7 +323,7 @@ class Builder:
         """Return when the owner was created."""
         return self._now - parse_duration(gang.age)
 
-    def began(self, gang: Gang) -> datetime:
+    def started_at(self, gang: Gang) -> datetime:
         """Return when the pods entered their states."""
         if gang.started:
             return self._now - parse_duration(gang.started)
@@ -328,13 +333,13 @@ class Builder:
         return self.born(gang) + (self._now - self.born(gang)) * 0.8
 
     def create(
-        self, resource: Resource, obj: Json, at: datetime, *, manager: str = "simulator"
+        self, resource: Resource, obj: Json, when: datetime, *, manager: str = "simulator"
     ) -> Json:
         """Create an object that no controller touches, and return it as the API serves it."""
-        obj["metadata"]["creationTimestamp"] = timestamp(at)
-        made = typed(resource, self.world.writer.create(resource, obj, manager=manager))
-        self.world.scripted.add(made["metadata"]["uid"])
-        return self.world.find(resource, key_of(made)) or made
+        obj["metadata"]["creationTimestamp"] = timestamp(when)
+        created = typed(resource, self.world.writer.create(resource, obj, manager=manager))
+        self.world.scripted.add(created["metadata"]["uid"])
+        return self.world.find(resource, key_of(created)) or created
 
 
 _LATER = "to be explained when all others have their places"

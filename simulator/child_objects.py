@@ -25,11 +25,11 @@ def child_jobs(jobset: Json) -> list[tuple[Json, Json]]:
     """Return (entry, Job) for every desired Job of a JobSet, in the order of its spec."""
     entries = jobset["spec"]["replicatedJobs"]
     total = sum(entry["replicas"] for entry in entries)
-    made: list[tuple[Json, Json]] = []
+    jobs: list[tuple[Json, Json]] = []
     for entry in entries:
         for index in range(entry["replicas"]):
-            made.append((entry, _child_job(jobset, entry, index, len(made), total)))
-    return made
+            jobs.append((entry, _child_job(jobset, entry, index, len(jobs), total)))
+    return jobs
 
 
 def _child_job(jobset: Json, entry: Json, index: int, position: int, total: int) -> Json:
@@ -123,10 +123,10 @@ def group_of(job: Json, version: str, workload_uid: str) -> tuple[Json, Json]:
     """Return the Workload and the PodGroup that the Job controller creates for a Job."""
     meta, spec = job["metadata"], job["spec"]
     quorum = spec["parallelism"] if version == "v1alpha2" else None
-    asked = spec.get("scheduling", {})
-    if "gang" in asked.get("schedulingPolicy", {}):
-        quorum = asked["schedulingPolicy"]["gang"].get("minCount", spec["parallelism"])
-    topology = asked.get("schedulingConstraints", {}).get("topology", [])
+    scheduling = spec.get("scheduling", {})
+    if "gang" in scheduling.get("schedulingPolicy", {}):
+        quorum = scheduling["schedulingPolicy"]["gang"].get("minCount", spec["parallelism"])
+    topology = scheduling.get("schedulingConstraints", {}).get("topology", [])
     name = f"{meta['name']}-{_hash(meta['uid'])}"
     template = f"{meta['name']}-pgt-0"
     owner = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta}
@@ -144,7 +144,7 @@ def group_of(job: Json, version: str, workload_uid: str) -> tuple[Json, Json]:
             "podGroupTemplates": [
                 {
                     "name": template,
-                    "schedulingConstraints": asked.get("schedulingConstraints"),
+                    "schedulingConstraints": scheduling.get("schedulingConstraints"),
                     "schedulingPolicy": policy(quorum),
                 }
             ],

@@ -78,15 +78,15 @@ class SteppedClock(Clock):
     It has no thread, and the same calls give the same order. Exceptions of tasks propagate from `advance`.
     """
 
-    def __init__(self, began: datetime) -> None:
+    def __init__(self, start: datetime) -> None:
         super().__init__()
-        self._began = began
+        self._started_at = start
         self.seconds = 0.0
         """Seconds since the start of the clock."""
 
     def now(self) -> datetime:
         """Return the time for object fields."""
-        return self._began + timedelta(seconds=self.seconds)
+        return self._started_at + timedelta(seconds=self.seconds)
 
     def start(self) -> None:
         """Do nothing, because only `advance` moves the time."""
@@ -104,7 +104,7 @@ class SteppedClock(Clock):
         """Advance the time, and run each task at its time."""
         until = self.seconds + seconds
         while self._due and self._due[0][0] <= until:
-            at, _, task = heapq.heappop(self._due)
-            self.seconds = max(self.seconds, at)
+            due_at, _, task = heapq.heappop(self._due)
+            self.seconds = max(self.seconds, due_at)
             task()
         self.seconds = until

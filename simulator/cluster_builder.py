@@ -48,7 +48,7 @@ def make_cluster(
 
 
 def _nodes(pool: NodePool, since: datetime, lost_at: datetime) -> list[Json]:
-    made = []
+    node_list = []
     for number in range(1, pool.count + 1):
         rack = f"{pool.name}-r{(number - 1) // pool.rack_size + 1}"
         labels = {
@@ -73,5 +73,5 @@ def _nodes(pool: NodePool, since: datetime, lost_at: datetime) -> list[Json]:
             cordoned=number in pool.cordoned,
             lost_at=timestamp(lost_at) if number in pool.lost else "",
         )
-        made.append(node)
-    return made
+        node_list.append(node)
+    return node_list

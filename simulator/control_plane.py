@@ -50,11 +50,15 @@ class SimulatedControlPlane:
         self.clock = clock
         self.faults = Faults()
         captures = captured_objects() if fleet.has_captures else ()
-        of_kinds = tuple(one for one in kinds.served_for(fleet) if one not in extra)
+        of_kinds = tuple(resource for resource in kinds.served_for(fleet) if resource not in extra)
         kueue = served_resources.OF_KUEUE if fleet.queues else ()
         served = served_resources.served(minor, hold=hold, extra=(*of_kinds, *kueue, *extra))
-        known = {(one.group, one.kind) for one in served}
-        served += tuple(one for one in resources_of(captures) if (one.group, one.kind) not in known)
+        known = {(resource.group, resource.kind) for resource in served}
+        served += tuple(
+            resource
+            for resource in resources_of(captures)
+            if (resource.group, resource.kind) not in known
+        )
         self.store = Store(served, history=history)
         self.writer = Writer(self.store, seed=seed, now=clock.now)
         if hold:
@@ -86,8 +90,8 @@ class SimulatedControlPlane:
         jobsets = JobSetController(self.world, independent=independent)
         self.scheduler.adopt_waiting_pods()
         collector = Collector(self.world, self.kubelet)
-        for part in (self.kubelet, jobs, jobsets, self.queueing, self.scheduler, collector):
-            self.world.watch(part.reconcile)
+        for controller in (self.kubelet, jobs, jobsets, self.queueing, self.scheduler, collector):
+            self.world.watch(controller.reconcile)
         for kind in kinds.by_kind().values():
             if hasattr(kind, "controller") and kind.RESOURCES[0] in self.store.resources():
                 self.world.watch(kind.controller(self.world, self.kubelet).reconcile)

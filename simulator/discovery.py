@@ -56,13 +56,15 @@ def group_document(resources: tuple[Resource, ...], group: str) -> Json | None:
     versions = _versions(resources, group)
     if not versions:
         return None
-    found = [{"groupVersion": f"{group}/{version}", "version": version} for version in versions]
+    version_list = [
+        {"groupVersion": f"{group}/{version}", "version": version} for version in versions
+    ]
     return {
         "kind": "APIGroup",
         "apiVersion": "v1",
         "name": group,
-        "versions": found,
-        "preferredVersion": found[0],
+        "versions": version_list,
+        "preferredVersion": version_list[0],
     }
 
 
@@ -71,7 +73,7 @@ def resource_list(resources: tuple[Resource, ...], group: str, version: str) -> 
     if version not in _versions(resources, group):
         return None
     rows: list[Json] = []
-    for resource in _of(resources, group, version):
+    for resource in _served_in(resources, group, version):
         row: Json = {
             "name": resource.plural,
             "singularName": resource.singular,
@@ -106,7 +108,9 @@ def aggregated(resources: tuple[Resource, ...], *, core: bool) -> Json:
         versions = [
             {
                 "version": version,
-                "resources": [_discovered(r, version) for r in _of(resources, group, version)],
+                "resources": [
+                    _discovered(r, version) for r in _served_in(resources, group, version)
+                ],
                 "freshness": "Current",
             }
             for version in _versions(resources, group)
@@ -153,7 +157,7 @@ def _discovered(resource: Resource, version: str) -> Json:
     kind = {"group": "", "version": "", "kind": resource.kind}
     if resource.custom:
         kind |= {"group": resource.group, "version": version}
-    found: Json = {
+    document: Json = {
         "resource": resource.plural,
         "responseKind": kind,
         "scope": "Namespaced" if resource.namespaced else "Cluster",
@@ -161,11 +165,11 @@ def _discovered(resource: Resource, version: str) -> Json:
         "verbs": list(resource.verbs),
     }
     if resource.short:
-        found["shortNames"] = list(resource.short)
+        document["shortNames"] = list(resource.short)
     if resource.has_status:
         verbs = ["get", "patch", "update"]
-        found["subresources"] = [{"subresource": "status", "responseKind": kind, "verbs": verbs}]
-    return found
+        document["subresources"] = [{"subresource": "status", "responseKind": kind, "verbs": verbs}]
+    return document
 
 
 def _groups(resources: tuple[Resource, ...]) -> list[str]:
@@ -173,7 +177,7 @@ def _groups(resources: tuple[Resource, ...]) -> list[str]:
     return [*named, AUTHORIZATION]
 
 
-def _of(resources: tuple[Resource, ...], group: str, version: str) -> list[Resource]:
+def _served_in(resources: tuple[Resource, ...], group: str, version: str) -> list[Resource]:
     return [r for r in resources if r.group == group and version in r.versions]
 
 
@@ -181,5 +185,5 @@ def _versions(resources: tuple[Resource, ...], group: str) -> list[str]:
     if group == AUTHORIZATION:
         return ["v1"]
     # Stable versions come first, as the real server orders them by maturity.
-    found = dict.fromkeys(v for r in resources if r.group == group for v in r.versions)
-    return sorted(found, key=lambda version: ("alpha" in version, "beta" in version))
+    unordered = dict.fromkeys(v for r in resources if r.group == group for v in r.versions)
+    return sorted(unordered, key=lambda version: ("alpha" in version, "beta" in version))

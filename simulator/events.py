@@ -22,11 +22,11 @@ _FROM_CORE = {core: new for new, core in _TO_CORE.items()}
 def core_form(body: bytes) -> bytes:
     """Return a stored event as wire bytes in the form of core/v1."""
     event: Json = json.loads(body)
-    shown = {_TO_CORE.get(key, key): value for key, value in event.items()}
-    shown.setdefault("firstTimestamp", None)
-    shown.setdefault("lastTimestamp", None)
-    shown.setdefault("source", {})
-    return json.dumps(shown, separators=(",", ":")).encode()
+    core_event = {_TO_CORE.get(key, key): value for key, value in event.items()}
+    core_event.setdefault("firstTimestamp", None)
+    core_event.setdefault("lastTimestamp", None)
+    core_event.setdefault("source", {})
+    return json.dumps(core_event, separators=(",", ":")).encode()
 
 
 def stored_form(event: Json) -> Json:

@@ -72,11 +72,11 @@ class Fault:
     def alter(self, body: bytes) -> bytes:
         """Return the bytes of a pod with this fault inside. Other pods stay unchanged."""
         pod = json.loads(body)
-        wanted = self.options.get("name")
-        if wanted is None:
+        pod_name = self.options.get("name")
+        if pod_name is None:
             # The first pod that is served becomes the faulty one.
-            wanted = self.options["name"] = pod["metadata"]["name"]
-        if pod["metadata"]["name"] != wanted:
+            pod_name = self.options["name"] = pod["metadata"]["name"]
+        if pod["metadata"]["name"] != pod_name:
             return body
         if self.kind == "huge_annotation":
             pod["metadata"].setdefault("annotations", {})["example.com/huge"] = "x" * _HUGE
@@ -122,8 +122,8 @@ class Faults:
     def clear(self) -> None:
         """Remove all faults."""
         with self._lock:
-            gone, self._active = self._active, []
-        for fault in gone:
+            removed, self._active = self._active, []
+        for fault in removed:
             fault.released.set()
 
     def meet(self, request: Request) -> list[Fault]:
@@ -147,74 +147,74 @@ class Faults:
                 for fault in self._active
             )
 
-    def forbidden(self, **where: Any) -> Fault:
+    def forbidden(self, **filters: Any) -> Fault:
         """403, in the form of RBAC."""
-        return self.add("forbidden", **where)
+        return self.add("forbidden", **filters)
 
-    def unauthorized(self, **where: Any) -> Fault:
+    def unauthorized(self, **filters: Any) -> Fault:
         """401, as for an expired token."""
-        return self.add("unauthorized", **where)
+        return self.add("unauthorized", **filters)
 
-    def status(self, code: int, reason: str = "", message: str = "", **where: Any) -> Fault:
+    def status(self, code: int, reason: str = "", message: str = "", **filters: Any) -> Fault:
         """Any other code with a Status body, by default with the server's usual text."""
-        return self.add("status", code=code, reason=reason, message=message, **where)
+        return self.add("status", code=code, reason=reason, message=message, **filters)
 
-    def webhook_down(self, webhook: str = "policy.example.com", **where: Any) -> Fault:
+    def webhook_down(self, webhook: str = "policy.example.com", **filters: Any) -> Fault:
         """500 for writes: a required admission webhook cannot be called."""
-        return self.add("webhook_down", webhook=webhook, **{"verb": "write", **where})
+        return self.add("webhook_down", webhook=webhook, **{"verb": "write", **filters})
 
-    def throttled(self, retry_after: int = 1, **where: Any) -> Fault:
+    def throttled(self, retry_after: int = 1, **filters: Any) -> Fault:
         """429 with Retry-After."""
-        return self.add("throttled", retry_after=retry_after, **where)
+        return self.add("throttled", retry_after=retry_after, **filters)
 
-    def hang(self, **where: Any) -> Fault:
+    def hang(self, **filters: Any) -> Fault:
         """Accept the request and never respond."""
-        return self.add("hang", **where)
+        return self.add("hang", **filters)
 
-    def drip(self, every: float = 1.0, **where: Any) -> Fault:
+    def drip(self, every: float = 1.0, **filters: Any) -> Fault:
         """Send the response one byte at a time, one per second by default."""
-        return self.add("drip", every=every, **where)
+        return self.add("drip", every=every, **filters)
 
-    def html(self, **where: Any) -> Fault:
+    def html(self, **filters: Any) -> Fault:
         """200 with the sign-in page of a proxy."""
-        return self.add("html", **where)
+        return self.add("html", **filters)
 
-    def not_json(self, **where: Any) -> Fault:
+    def not_json(self, **filters: Any) -> Fault:
         """200 with content type JSON and an invalid body."""
-        return self.add("not_json", **where)
+        return self.add("not_json", **filters)
 
-    def truncated(self, **where: Any) -> Fault:
+    def truncated(self, **filters: Any) -> Fault:
         """Close the connection after half of the body."""
-        return self.add("truncated", **where)
+        return self.add("truncated", **filters)
 
-    def reset(self, **where: Any) -> Fault:
+    def reset(self, **filters: Any) -> Fault:
         """Reset the connection instead of responding."""
-        return self.add("reset", **where)
+        return self.add("reset", **filters)
 
-    def half_line(self, **where: Any) -> Fault:
+    def half_line(self, **filters: Any) -> Fault:
         """Cut a watch in the middle of its next line, then close it."""
-        return self.add("half_line", **{"verb": "watch", **where})
+        return self.add("half_line", **{"verb": "watch", **filters})
 
-    def dead_watch(self, **where: Any) -> Fault:
+    def dead_watch(self, **filters: Any) -> Fault:
         """Start a watch and then send no data, not even bookmarks, without closing it."""
-        return self.add("dead_watch", **{"verb": "watch", **where})
+        return self.add("dead_watch", **{"verb": "watch", **filters})
 
-    def gone_mid_list(self, **where: Any) -> Fault:
+    def gone_mid_list(self, **filters: Any) -> Fault:
         """410 for the second page of a list."""
-        return self.add("gone_mid_list", **{"verb": "list", **where})
+        return self.add("gone_mid_list", **{"verb": "list", **filters})
 
-    def lying_continue(self, **where: Any) -> Fault:
+    def lying_continue(self, **filters: Any) -> Fault:
         """Return the first page with the same continue token forever."""
-        return self.add("lying_continue", **{"verb": "list", **where})
+        return self.add("lying_continue", **{"verb": "list", **filters})
 
-    def huge_annotation(self, **where: Any) -> Fault:
+    def huge_annotation(self, **filters: Any) -> Fault:
         """Give one pod (`name=`, else the first served one) an annotation of 5 MB."""
-        return self.add("huge_annotation", **{"resource": "pods", **where})
+        return self.add("huge_annotation", **{"resource": "pods", **filters})
 
-    def pod_without_status(self, **where: Any) -> Fault:
+    def pod_without_status(self, **filters: Any) -> Fault:
         """Remove the status of one pod (`name=`, else the first served one)."""
-        return self.add("pod_without_status", **{"resource": "pods", **where})
+        return self.add("pod_without_status", **{"resource": "pods", **filters})
 
-    def unknown_enum(self, **where: Any) -> Fault:
+    def unknown_enum(self, **filters: Any) -> Fault:
         """Give one pod the phase Hibernating and conditions with the status Perhaps."""
-        return self.add("unknown_enum", **{"resource": "pods", **where})
+        return self.add("unknown_enum", **{"resource": "pods", **filters})

@@ -35,8 +35,8 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 def parse_duration(text: str) -> timedelta:
     """Return a duration written as `90s`, `10m`, `1d12h`."""
-    parts = re.findall(r"(\d+)([smhd])", text)
-    return timedelta(**{_UNITS[unit]: int(number) for number, unit in parts})
+    amounts = re.findall(r"(\d+)([smhd])", text)
+    return timedelta(**{_UNITS[unit]: int(number) for number, unit in amounts})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Role:
     nodes: tuple[str, ...] = ()
     """Nodes of its pods in order, if not the first that fits."""
     depends_on: Mapping[str, str] = field(default_factory=dict)
-    made: bool = True
+    jobs_exist: bool = True
     """Whether its Jobs exist."""
     held: tuple[int, ...] = ()
     """Indexes of Jobs with a Hold."""

@@ -26,9 +26,9 @@ class GroupBuilder:
 
     @property
     def _groups(self) -> Resource:
-        found = self._world.resource("podgroups")
-        assert found is not None  # noqa: S101  # Called only where groups are served.
-        return found
+        resource = self._world.resource("podgroups")
+        assert resource is not None  # noqa: S101  # Called only where groups are served.
+        return resource
 
     def by_hand(self, gang: Gang, name: str) -> None:
         """Create the PodGroup of a gang as a person does, if no controller creates it."""
@@ -69,13 +69,13 @@ class GroupBuilder:
         group = self._world.find(self._groups, (namespace, name))
         if group is None:
             return
-        at, version = timestamp(self._began(gang)), self._world.version
+        when, version = timestamp(self._started_at(gang)), self._world.version
         if gang.group == "error":
             kind = initial_condition(version)
             text = gang.error
-            condition = job_status.plain_condition(kind, "False", "SchedulerError", text, at)
+            condition = job_status.plain_condition(kind, "False", "SchedulerError", text, when)
         elif any(pod["spec"].get("nodeName") for pod in pods):
-            condition = group_condition(version, Attempt(), at)
+            condition = group_condition(version, Attempt(), when)
         else:
             return
         self._world.set_status(
@@ -125,17 +125,23 @@ class GroupBuilder:
             )
         kind = initial_condition(version)
         if job_status.condition_of(group, kind) is None:
-            condition = group_condition(version, attempt, timestamp(self._began(gang)))
+            condition = group_condition(version, attempt, timestamp(self._started_at(gang)))
             status = {"conditions": [condition]}
             self._world.set_status(self._groups, group, status, "default-scheduler")
         return attempt
 
     def _refuse(self, gang: Gang, pod: Json, text: str) -> None:
-        at = self._began(gang)
-        status = pod_status("unschedulable", pod, timestamp(at), text)
+        when = self._started_at(gang)
+        status = pod_status("unschedulable", pod, timestamp(when), text)
         pod = self._world.set_status(PODS, pod, status, "default-scheduler")
         self._world.recorder.record(
-            pod, "FailedScheduling", text, source="default-scheduler", warning=True, at=at, count=7
+            pod,
+            "FailedScheduling",
+            text,
+            source="default-scheduler",
+            warning=True,
+            at=when,
+            count=7,
         )
 
     def _make(
@@ -155,8 +161,8 @@ class GroupBuilder:
         if owners:
             group["metadata"]["ownerReferences"] = owners
         if gang.group == "going":
-            going = timestamp(self._now - timedelta(minutes=9))
-            group["metadata"] |= {"deletionTimestamp": going, "deletionGracePeriodSeconds": 0}
+            deleted_at = timestamp(self._now - timedelta(minutes=9))
+            group["metadata"] |= {"deletionTimestamp": deleted_at, "deletionGracePeriodSeconds": 0}
         return self._create(gang, self._groups, group)
 
     def _make_tree(self, gang: Gang, owners: list[Json]) -> None:
@@ -207,13 +213,13 @@ class GroupBuilder:
                     parent=gang.name,
                 )
 
-    def _began(self, gang: Gang) -> datetime:
+    def _started_at(self, gang: Gang) -> datetime:
         return self._now - parse_duration(gang.started or gang.age) + timedelta(seconds=3)
 
     def _create(self, gang: Gang, resource: Resource, obj: Json) -> Json:
-        at = self._now - parse_duration(gang.age) + timedelta(seconds=1)
-        obj["metadata"]["creationTimestamp"] = timestamp(at)
+        when = self._now - parse_duration(gang.age) + timedelta(seconds=1)
+        obj["metadata"]["creationTimestamp"] = timestamp(when)
         manager = "kube-controller-manager"
-        made = typed(resource, self._world.writer.create(resource, obj, manager=manager))
-        self._world.scripted.add(made["metadata"]["uid"])
-        return made
+        created = typed(resource, self._world.writer.create(resource, obj, manager=manager))
+        self._world.scripted.add(created["metadata"]["uid"])
+        return created

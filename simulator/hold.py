@@ -161,5 +161,5 @@ def _check(hold: Json) -> None:
             path = f"spec.{field}"
             raise refusals.invalid(HOLDS, name, path, "Required value", "FieldValueRequired")
     if not spec["jobName"]:
-        why = 'Invalid value: "": spec.jobName in body should be at least 1 chars long'
-        raise refusals.invalid(HOLDS, name, "spec.jobName", why, "FieldValueInvalid")
+        reason = 'Invalid value: "": spec.jobName in body should be at least 1 chars long'
+        raise refusals.invalid(HOLDS, name, "spec.jobName", reason, "FieldValueInvalid")

@@ -56,8 +56,8 @@ class JobController(Controller):
         if was or start is None:
             start = now
         done = self._counts(job, pods)
-        wanted = job["spec"].get("completions")
-        if wanted is not None and done.get("succeeded", 0) >= wanted:
+        completions = job["spec"].get("completions")
+        if completions is not None and done.get("succeeded", 0) >= completions:
             conditions.extend(job_status.completed(now))
             self._world.recorder.record(job, "Completed", "Job completed", source=_SOURCE)
             return {**done, "startTime": start, "completionTime": now}
@@ -80,11 +80,11 @@ class JobController(Controller):
 
     def _remove_pods(self, job: Json, pods: list[Json]) -> None:
         for pod in pods:
-            going = "deletionTimestamp" in pod["metadata"]
-            if going or pod["status"].get("phase") in _FINISHED:
+            is_terminating = "deletionTimestamp" in pod["metadata"]
+            if is_terminating or pod["status"].get("phase") in _FINISHED:
                 continue
             self._world.expected_removals.add(pod["metadata"]["uid"])
-            self._kubelet.end(pod)
+            self._kubelet.delete_pod(pod)
             note = f"Deleted pod: {pod['metadata']['name']}"
             self._world.recorder.record(job, "SuccessfulDelete", note, source=_SOURCE)
 
@@ -137,12 +137,12 @@ class JobController(Controller):
         if job.get("status") or not child_objects.wants_group(job, version):
             return
         workload, group = child_objects.group_of(job, version, world.writer.new_uid())
-        for resource, made, reason in (
+        for resource, obj, reason in (
             (workloads, workload, "WorkloadCreated"),
             (groups, group, "PodGroupCreated"),
         ):
-            world.writer.create(resource, made, manager=MANAGER)
+            world.writer.create(resource, obj, manager=MANAGER)
             if version != "v1alpha2" or resource == workloads:
-                kind, name = made["kind"], made["metadata"]["name"]
+                kind, name = obj["kind"], obj["metadata"]["name"]
                 note = f"Created {kind} {name} for Job {job['metadata']['name']}"
                 world.recorder.record(job, reason, note, source=_SOURCE)

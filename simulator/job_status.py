@@ -15,15 +15,15 @@ def condition_of(obj: Json, kind: str) -> Json | None:
     """Return the condition of a type, or None."""
     for condition in obj.get("status", {}).get("conditions", []):
         if condition["type"] == kind:
-            found: Json = condition
-            return found
+            result: Json = condition
+            return result
     return None
 
 
 def has_condition(obj: Json, kind: str) -> bool:
     """Return whether a condition exists and is True."""
-    found = condition_of(obj, kind)
-    return found is not None and found["status"] == "True"
+    condition = condition_of(obj, kind)
+    return condition is not None and condition["status"] == "True"
 
 
 def set_condition(conditions: list[Json], new: Json) -> bool:
@@ -73,10 +73,10 @@ def plain_condition(kind: str, status: str, reason: str, message: str, now: str)
 
 def count_pods(pods: Sequence[Json]) -> Json:
     """Return the counts of a Job's status for its pods, without zero counts that the API omits."""
-    going = [pod for pod in pods if "deletionTimestamp" in pod["metadata"]]
-    staying = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
-    live = [pod for pod in staying if phase(pod) not in ("Succeeded", "Failed")]
-    terminating = [pod for pod in going if phase(pod) not in ("Succeeded", "Failed")]
+    deleted = [pod for pod in pods if "deletionTimestamp" in pod["metadata"]]
+    remaining = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
+    live = [pod for pod in remaining if phase(pod) not in ("Succeeded", "Failed")]
+    terminating = [pod for pod in deleted if phase(pod) not in ("Succeeded", "Failed")]
     counts: Json = {"ready": sum(map(is_ready, live)), "terminating": len(terminating)}
     counts["uncountedTerminatedPods"] = {}
     if live:
@@ -100,20 +100,20 @@ def completion_index(pod: Json) -> str:
 
 def ranges(numbers: Sequence[int]) -> str:
     """Return sorted numbers as `0,2-4`, the format of Job indexes."""
-    parts: list[list[int]] = []
+    runs: list[list[int]] = []
     for number in numbers:
-        if parts and parts[-1][-1] == number - 1:
-            parts[-1].append(number)
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
         else:
-            parts.append([number])
-    return ",".join(_range(part) for part in parts)
+            runs.append([number])
+    return ",".join(_range(run) for run in runs)
 
 
-def _range(part: list[int]) -> str:
-    if len(part) == 1:
-        return str(part[0])
+def _range(run: list[int]) -> str:
+    if len(run) == 1:
+        return str(run[0])
     # Two neighbours are listed, and three or more become a range.
-    return f"{part[0]},{part[1]}" if len(part) == 2 else f"{part[0]}-{part[-1]}"
+    return f"{run[0]},{run[1]}" if len(run) == 2 else f"{run[0]}-{run[-1]}"
 
 
 def completed(now: str) -> list[Json]:
@@ -149,11 +149,11 @@ def is_finished(obj: Json) -> bool:
 
 def replicated_status(jobset: Json, jobs: Sequence[Json]) -> list[Json]:
     """Return `replicatedJobsStatus`, the last entry first, as the real controller usually has it."""
-    found = []
+    statuses = []
     for entry in reversed(jobset["spec"]["replicatedJobs"]):
         mine = [job for job in jobs if _entry_name(job) == entry["name"]]
         open_jobs = [job for job in mine if not is_finished(job)]
-        found.append(
+        statuses.append(
             {
                 "active": sum(job.get("status", {}).get("active", 0) > 0 for job in open_jobs),
                 "failed": sum(has_condition(job, "Failed") for job in mine),
@@ -163,7 +163,7 @@ def replicated_status(jobset: Json, jobs: Sequence[Json]) -> list[Json]:
                 "suspended": sum(bool(job["spec"].get("suspend")) for job in open_jobs),
             }
         )
-    return found
+    return statuses
 
 
 def _entry_name(job: Json) -> str:
@@ -172,5 +172,5 @@ def _entry_name(job: Json) -> str:
 
 def _is_ready_job(job: Json) -> bool:
     spec, status = job["spec"], job.get("status", {})
-    wanted = min(spec["parallelism"], spec.get("completions") or spec["parallelism"])
-    return bool(status.get("succeeded", 0) + status.get("ready", 0) >= wanted)
+    desired = min(spec["parallelism"], spec.get("completions") or spec["parallelism"])
+    return bool(status.get("succeeded", 0) + status.get("ready", 0) >= desired)

@@ -43,7 +43,7 @@ class JobSetController(Controller):
             self._fail(obj, failed[0], status, conditions)
         elif jobs and self._is_complete(obj, jobs):
             text = "jobset completed successfully"
-            self._say(obj, conditions, "Completed", "True", "AllJobsCompleted", text)
+            self._set_condition(obj, conditions, "Completed", "True", "AllJobsCompleted", text)
             status["terminalState"] = "Completed"
         else:
             self._create(obj, jobs)
@@ -54,31 +54,31 @@ class JobSetController(Controller):
         jobs = self._current(jobset, status["restarts"])
         rows = job_status.replicated_status(jobset, jobs)
         status["replicatedJobsStatus"] = rows
-        wanted = {entry["name"]: entry["replicas"] for entry in jobset["spec"]["replicatedJobs"]}
-        whole = all(row["ready"] + row["succeeded"] >= wanted[row["name"]] for row in rows)
+        replicas = {entry["name"]: entry["replicas"] for entry in jobset["spec"]["replicatedJobs"]}
+        is_complete = all(row["ready"] + row["succeeded"] >= replicas[row["name"]] for row in rows)
         restarting = any(
             c["type"] == "RestartingJobSet" and c["status"] == "True" for c in conditions
         )
-        if whole and restarting:
+        if is_complete and restarting:
             args = ("RestartingJobSet", "False", "JobsReady", "all jobs are ready")
-            self._say(jobset, conditions, *args)
+            self._set_condition(jobset, conditions, *args)
         if conditions:
             status["conditions"] = conditions
         self._world.set_status(JOBSETS, jobset, status, MANAGER)
 
     def _current(self, jobset: Json, attempt: int) -> list[Json]:
         """Return the Jobs of this attempt, and remove those of older attempts."""
-        found = []
+        current = []
         for job in self._world.owned(jobset["metadata"]["uid"], JOBS):
             if job["metadata"].get("labels", {}).get(_ATTEMPT) == str(attempt):
-                found.append(job)
+                current.append(job)
             else:
                 self._world.writer.remove(JOBS, key_of(job))
-        return found
+        return current
 
     def _is_complete(self, jobset: Json, jobs: list[Json]) -> bool:
-        wanted: int = sum(entry["replicas"] for entry in jobset["spec"]["replicatedJobs"])
-        return sum(job_status.has_condition(job, "Complete") for job in jobs) >= wanted
+        desired: int = sum(entry["replicas"] for entry in jobset["spec"]["replicatedJobs"])
+        return sum(job_status.has_condition(job, "Complete") for job in jobs) >= desired
 
     def _create(self, jobset: Json, jobs: list[Json]) -> None:
         present = {job["metadata"]["name"] for job in jobs}
@@ -94,25 +94,25 @@ class JobSetController(Controller):
         mode = jobset["metadata"].get("annotations", {}).get(_MODE)
         if self._independent and mode == "Independent":
             return
-        wanted = bool(jobset["spec"].get("suspend"))
+        is_suspended = bool(jobset["spec"].get("suspend"))
 
         def put(job: Json) -> Json:
-            job["spec"]["suspend"] = wanted
+            job["spec"]["suspend"] = is_suspended
             return job
 
         for job in self._world.owned(jobset["metadata"]["uid"], JOBS):
-            if bool(job["spec"].get("suspend")) == wanted or job_status.is_finished(job):
+            if bool(job["spec"].get("suspend")) == is_suspended or job_status.is_finished(job):
                 continue
             # The real Job controller always acted on a suspension before the JobSet controller reverted it.
-            if wanted or job_status.has_condition(job, "Suspended"):
+            if is_suspended or job_status.has_condition(job, "Suspended"):
                 # A Hold reverts this, and then there is no write at all.
                 self._world.change(JOBS, job, put, MANAGER)
-        if wanted:
+        if is_suspended:
             args = ("Suspended", "True", "SuspendedJobs", "jobset is suspended")
-            self._say(jobset, conditions, *args)
+            self._set_condition(jobset, conditions, *args)
         elif any(c["type"] == "Suspended" and c["status"] == "True" for c in conditions):
             args = ("Suspended", "False", "ResumeJobs", "jobset is resumed")
-            self._say(jobset, conditions, *args)
+            self._set_condition(jobset, conditions, *args)
 
     def _fail(self, jobset: Json, job: Json, status: Json, conditions: list[Json]) -> None:
         """Restart or fail the JobSet, as its failure policy says."""
@@ -123,7 +123,9 @@ class JobSetController(Controller):
             status["restarts"] += 1
             status["restartsCountTowardsMax"] = status["restarts"]
             text = f"applying RestartJobSet failure policy action {first}"
-            self._say(jobset, conditions, "RestartingJobSet", "True", "DefaultFailurePolicy", text)
+            self._set_condition(
+                jobset, conditions, "RestartingJobSet", "True", "DefaultFailurePolicy", text
+            )
             return
         if limit is None:
             reason, text = "FailedJobs", f"jobset failed due to one or more job failures {first}"
@@ -132,11 +134,11 @@ class JobSetController(Controller):
             text = f"jobset failed due to reaching max number of restarts {first}"
         if any(c["type"] == "RestartingJobSet" for c in conditions):
             args = ("RestartingJobSet", "False", "JobSetFailed", "jobset failed")
-            self._say(jobset, conditions, *args)
-        self._say(jobset, conditions, "Failed", "True", reason, text)
+            self._set_condition(jobset, conditions, *args)
+        self._set_condition(jobset, conditions, "Failed", "True", reason, text)
         status["terminalState"] = "Failed"
 
-    def _say(
+    def _set_condition(
         self, jobset: Json, conditions: list[Json], kind: str, state: str, reason: str, text: str
     ) -> None:
         new = job_status.plain_condition(kind, state, reason, text, self._world.timestamp())
@@ -149,11 +151,11 @@ def _may_begin(entry: Json, rows: dict[str, Json], sizes: dict[str, int]) -> boo
     """Return whether the entries that this one depends on have the required state."""
     for dependency in entry.get("dependsOn", []):
         row = rows[dependency["name"]]
-        far = (
+        count = (
             row["succeeded"]
             if dependency["status"] == "Complete"
             else row["ready"] + row["succeeded"]
         )
-        if far < sizes[dependency["name"]]:
+        if count < sizes[dependency["name"]]:
             return False
     return True

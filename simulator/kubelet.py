@@ -33,7 +33,7 @@ class Kubelet:
         """Let a pod end by itself: `succeeded`, `failed` or `evicted`."""
         self._enter(key_of(pod), pod["metadata"]["uid"], state)
 
-    def end(self, pod: Json) -> None:
+    def delete_pod(self, pod: Json) -> None:
         """Delete a pod for a controller or a person, with a grace period if it has a node."""
         key, grace = key_of(pod), pod["spec"].get("terminationGracePeriodSeconds", 30)
         with self._world.store.lock:
@@ -66,9 +66,9 @@ class Kubelet:
             if "deletionTimestamp" in pod["metadata"]:
                 return
             self._world.change(PODS, pod, enter, "kubelet")
-        self._tell(pod, state)
+        self._record_event(pod, state)
 
-    def _tell(self, pod: Json, state: str) -> None:
+    def _record_event(self, pod: Json, state: str) -> None:
         image = pod["spec"]["containers"][0]["image"]
         record = self._world.recorder.record
         if state == "creating":
@@ -101,13 +101,13 @@ class Kubelet:
     def _end_containers(self, pod: Json) -> None:
         """Write that its containers have ended, the last visible state of a pod."""
 
-        def end(found: Json) -> Json:
-            if found["status"].get("phase") in ("Pending", "Running"):
-                found["status"] = pod_status("failed", found, self._world.timestamp())
-            found["metadata"]["deletionGracePeriodSeconds"] = 0
-            return found
+        def terminate(target: Json) -> Json:
+            if target["status"].get("phase") in ("Pending", "Running"):
+                target["status"] = pod_status("failed", target, self._world.timestamp())
+            target["metadata"]["deletionGracePeriodSeconds"] = 0
+            return target
 
-        self._world.change(PODS, pod, end, "kubelet")
+        self._world.change(PODS, pod, terminate, "kubelet")
 
     def _count_failure(self, pod: Json) -> None:
         for reference in pod["metadata"].get("ownerReferences", []):
@@ -152,14 +152,14 @@ class Collector:
 
     def _remove(self, resource: Resource, key: Key) -> None:
         world = self._world
-        found = world.find(resource, key)
-        if found is None:
+        obj = world.find(resource, key)
+        if obj is None:
             return
-        meta = found["metadata"]
+        meta = obj["metadata"]
         if resource == PODS:
             world.scripted.discard(meta["uid"])
             world.expected_removals.add(meta["uid"])
-            self._kubelet.end(found)
+            self._kubelet.delete_pod(obj)
         elif meta.get("finalizers"):
             world.scripted.discard(meta["uid"])
             world.writer.mark_deleted(resource, key)

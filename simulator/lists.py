@@ -68,7 +68,7 @@ def render(resource: Resource, stored: Stored) -> bytes:
 
 def encode_token(version: int, last: Key) -> str:
     """Return a continue token in the real format."""
-    start = "/".join(part for part in last if part) + "\0"
+    start = "/".join(component for component in last if component) + "\0"
     raw = json.dumps({"v": "meta.k8s.io/v1", "rv": version, "start": start})
     return base64.urlsafe_b64encode(raw.encode()).rstrip(b"=").decode()
 
@@ -88,19 +88,19 @@ def _decode_token(token: str) -> tuple[int, Key]:
 def _resume(store: Store, resource: Resource, namespace: str, token: str) -> tuple[Snapshot, int]:
     version, last = _decode_token(token)
     if version > 0:
-        found = store.kept_snapshot(resource, namespace, version)
-        if found is None:
+        stored = store.kept_snapshot(resource, namespace, version)
+        if stored is None:
             raise refusals.too_old_token(encode_token(-1, last))
-        snapshot = found
+        snapshot = stored
     else:
         snapshot = store.snapshot(resource, namespace)
     return snapshot, bisect.bisect_right(snapshot.items, last, key=lambda item: item[0])
 
 
 def _check_version(store: Store, request: Request) -> None:
-    wanted = request.number("resourceVersion")
-    if wanted is not None and wanted > store.version:
-        raise refusals.too_large_version(wanted, store.version)
+    requested = request.number("resourceVersion")
+    if requested is not None and requested > store.version:
+        raise refusals.too_large_version(requested, store.version)
 
 
 def _passes(test: Test, body: bytes) -> bool:

@@ -38,7 +38,7 @@ _NODE_PODS = 60
 class _Template:
     """A pod as JSON with placeholders: text pieces, and the indexes of the values between them."""
 
-    pieces: tuple[bytes, ...]
+    fragments: tuple[bytes, ...]
     holes: tuple[int, ...]
 
 
@@ -48,16 +48,16 @@ class CompactPod:
 
     version: int
     template: _Template
-    words: tuple[bytes, ...]
+    values: tuple[bytes, ...]
     """Name, index, uid and node; then Job, Job uid, group and namespace, shared by all pods of a Job."""
 
     def body(self) -> bytes:
         """Return the object as JSON without apiVersion and kind."""
-        values = (str(self.version).encode(), *self.words)
-        parts = [self.template.pieces[0]]
-        for hole, piece in zip(self.template.holes, self.template.pieces[1:], strict=True):
-            parts += (values[hole], piece)
-        return b"".join(parts)
+        values = (str(self.version).encode(), *self.values)
+        output = [self.template.fragments[0]]
+        for hole, fragment in zip(self.template.holes, self.template.fragments[1:], strict=True):
+            output += (values[hole], fragment)
+        return b"".join(output)
 
 
 class Flood:
@@ -80,8 +80,8 @@ class Flood:
             self._simulator.writer.create(NAMESPACES, {"metadata": {"name": name}})
         nodes = [f"load-{number}" for number in range(max(1, pods // _NODE_PODS))]
         for name in nodes:
-            made = node(name, now, gpus=8, cpu="192", memory="2Ti", labels={"pool": "load"})
-            self._simulator.writer.create(NODES, made)
+            manifest = node(name, now, gpus=8, cpu="192", memory="2Ti", labels={"pool": "load"})
+            self._simulator.writer.create(NODES, manifest)
         for number in range(gangs):
             first, last = pods * number // gangs, pods * (number + 1) // gangs
             self._gang(f"gang-{number}", names[number % namespaces], range(first, last), nodes)
@@ -100,12 +100,12 @@ class Flood:
         if "running" not in self._templates:
             for state in ("running", "unready"):
                 self._templates[state] = _template(job, state)
-        tail = tuple(word.encode() for word in shared)
+        tail = tuple(value.encode() for value in shared)
         for index, number in enumerate(numbers):
             pod = f"{name}-{index}-{_suffix(name, index)}"
             own = (pod, str(index), _uid(namespace, pod), nodes[number % len(nodes)])
-            words = (*(word.encode() for word in own), *tail)
-            self._put((namespace, pod), "running", words)
+            values = (*(value.encode() for value in own), *tail)
+            self._put((namespace, pod), "running", values)
 
     def _group(self, job: Json) -> str:
         world, writer = self._simulator.world, self._simulator.writer
@@ -121,12 +121,12 @@ class Flood:
         writer.create(workloads, workload)
         return str(writer.create(groups, group)["metadata"]["name"])
 
-    def _put(self, key: Key, state: str, words: tuple[bytes, ...]) -> None:
+    def _put(self, key: Key, state: str, values: tuple[bytes, ...]) -> None:
         with self._store.lock:
             version = self._store.next_version()
             if key not in self._store.table(PODS).objects:
                 self._keys.append(key)
-            self._store.commit(PODS, key, CompactPod(version, self._templates[state], words))
+            self._store.commit(PODS, key, CompactPod(version, self._templates[state], values))
 
     def change(self, count: int) -> None:
         """Make `count` random pods unready, or ready again."""
@@ -135,7 +135,7 @@ class Flood:
             pod = pods.get(key)
             if isinstance(pod, CompactPod):
                 ready = pod.template is self._templates["running"]
-                self._put(key, "unready" if ready else "running", pod.words)
+                self._put(key, "unready" if ready else "running", pod.values)
                 self.changes += 1
 
     @contextmanager
@@ -144,11 +144,11 @@ class Flood:
         stop = threading.Event()
 
         def run() -> None:
-            began, made = time.monotonic(), 0
+            start, count = time.monotonic(), 0
             while not stop.wait(0.05):
-                due = int((time.monotonic() - began) * per_second)
-                self.change(due - made)
-                made = due
+                due = int((time.monotonic() - start) * per_second)
+                self.change(due - count)
+                count = due
 
         thread = threading.Thread(target=run, name="simulator-churn", daemon=True)
         thread.start()
@@ -199,14 +199,14 @@ def _template(job: Json, state: str) -> _Template:
     }
     pod["status"] = pod_status(state, pod, timestamp())
     text = encode(pod).decode()
-    pieces, holes = [], []
+    fragments, holes = [], []
     rest = text
     while "\\u0000" in rest:
         front, number, rest = rest.split("\\u0000", 2)
-        pieces.append(front.encode())
+        fragments.append(front.encode())
         holes.append(int(number))
-    pieces.append(rest.encode())
-    return _Template(tuple(pieces), tuple(holes))
+    fragments.append(rest.encode())
+    return _Template(tuple(fragments), tuple(holes))
 
 
 def _uid(namespace: str, name: str) -> str:

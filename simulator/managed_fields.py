@@ -18,17 +18,17 @@ def track(
     before = _leaves(old) if old is not None else {}
     after = _leaves(new)
     written = {path for path, value in after.items() if path not in before or before[path] != value}
-    gone = before.keys() - after.keys()
+    removed = before.keys() - after.keys()
     entries = []
     mine: set[Path] = set(written)
     for entry in (old or {}).get("metadata", {}).get("managedFields", []):
         paths = _paths(entry["fieldsV1"])
         if (entry["manager"], entry.get("subresource", "")) == (manager, subresource):
-            mine |= paths - gone
+            mine |= paths - removed
             continue
-        left = paths - written - gone
-        if left:
-            entries.append({**entry, "fieldsV1": _tree(left)})
+        remaining = paths - written - removed
+        if remaining:
+            entries.append({**entry, "fieldsV1": _tree(remaining)})
     if mine:
         entry = {
             "manager": manager,
@@ -46,7 +46,7 @@ def track(
 
 def _leaves(obj: Json) -> dict[Path, Any]:
     """Return the fields with an owner: those of metadata, spec and status, lists as a whole."""
-    found: dict[Path, Any] = {}
+    leaves: dict[Path, Any] = {}
 
     def walk(value: Any, path: Path) -> None:
         # Pod templates count as one field, because no client reads owners inside them.
@@ -56,12 +56,12 @@ def _leaves(obj: Json) -> dict[Path, Any]:
                     continue
                 walk(inner, (*path, f"f:{key}"))
         else:
-            found[path] = value
+            leaves[path] = value
 
     for section in ("metadata", "spec", "status"):
         if obj.get(section):
             walk(obj[section], (f"f:{section}",))
-    return found
+    return leaves
 
 
 def _tree(paths: set[Path]) -> Json:

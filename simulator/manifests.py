@@ -140,7 +140,7 @@ def replicated_job(
     }
     if depends_on:
         entry["dependsOn"] = [
-            {"name": other, "status": status} for other, status in depends_on.items()
+            {"name": dependency, "status": status} for dependency, status in depends_on.items()
         ]
     return entry
 
@@ -247,10 +247,12 @@ def policy(quorum: int | None) -> Json:
 
 def owner_reference(owner: Json, *, controller: bool = True) -> Json:
     """Return an owner reference to an object that carries its apiVersion, kind and uid."""
-    found = {
+    reference = {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],
         "name": owner["metadata"]["name"],
         "uid": owner["metadata"]["uid"],
     }
-    return {**found, "blockOwnerDeletion": True, "controller": True} if controller else found
+    return (
+        {**reference, "blockOwnerDeletion": True, "controller": True} if controller else reference
+    )

@@ -43,7 +43,7 @@ class Objects:
             keys = [
                 key for key in self._store.table(resource).ordered() if namespace in ("", key[0])
             ]
-            return [found for key in keys if (found := self._world.find(resource, key)) is not None]
+            return [obj for key in keys if (obj := self._world.find(resource, key)) is not None]
 
     def put(self, obj: Json, *, scripted: bool = True) -> Json:
         """Create or replace an object as given, status included.
@@ -67,9 +67,9 @@ class Objects:
             if uid != old["metadata"]["uid"]:
                 self._writer.remove(resource, key)
                 return typed(resource, self._writer.create(resource, bare))
-            kept = {"uid": uid, "creationTimestamp": old["metadata"]["creationTimestamp"]}
-            kept["resourceVersion"] = old["metadata"]["resourceVersion"]
-            bare["metadata"] = {**kept, **bare["metadata"]}
+            server_fields = {"uid": uid, "creationTimestamp": old["metadata"]["creationTimestamp"]}
+            server_fields["resourceVersion"] = old["metadata"]["resourceVersion"]
+            bare["metadata"] = {**server_fields, **bare["metadata"]}
             return typed(resource, self._writer.change(resource, key, lambda _old: bare))
 
     def update(
@@ -98,6 +98,6 @@ class Objects:
         with self._store.lock:
             for resource in self._store.resources():
                 for key in self._store.table(resource).ordered():
-                    found = self._store.find(resource, key)
-                    if found is not None:
-                        self._world.scripted.add(found["metadata"]["uid"])
+                    obj = self._store.find(resource, key)
+                    if obj is not None:
+                        self._world.scripted.add(obj["metadata"]["uid"])

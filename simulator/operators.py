@@ -44,21 +44,21 @@ def spec_of(gang: Gang, field: str) -> Json:
 
 def labels_of(name: str, operator: str, **more: str) -> Json:
     """Return the labels of a pod. `more` are labels of some kinds only, such as `replica_type`."""
-    given = {"job-name": name, "operator-name": operator, **more}
-    return {f"{LABEL}/{key.replace('_', '-')}": value for key, value in given.items()}
+    fields = {"job-name": name, "operator-name": operator, **more}
+    return {f"{LABEL}/{key.replace('_', '-')}": value for key, value in fields.items()}
 
 
 def make_pods(builder: Builder, gang: Gang, role: Role, owner: Json, labels: Json) -> list[Json]:
     """Create the pods of a role in the states of its script."""
-    found = []
+    pods = []
     for index in range(role.pods):
         state = role.state(index)
         if state == "absent" or gang.suspended:
             continue
         pod = pod_of(owner, role.name, index, role.template.manifest(), labels)
         node = role.nodes[index] if index < len(role.nodes) else ""
-        found.append(builder.make_pod(gang, pod, state, node))
-    return found
+        pods.append(builder.make_pod(gang, pod, state, node))
+    return pods
 
 
 def pod_of(owner: Json, role: str, index: int, template: Json, labels: Json) -> Json:
@@ -78,13 +78,13 @@ def begin(
     builder: Builder, gang: Gang, resource: Resource, job: Json, pods: Sequence[Json]
 ) -> None:
     """Write the status of a job with these pods, as its script says."""
-    at = timestamp(builder.began(gang))
-    found = [_condition(gang.kind, gang.name, "Created", at)]
+    when = timestamp(builder.started_at(gang))
+    conditions = [_condition(gang.kind, gang.name, "Created", when)]
     if gang.suspended:
-        found.append(_condition(gang.kind, gang.name, "Suspended", at))
+        conditions.append(_condition(gang.kind, gang.name, "Suspended", when))
     elif any(map(job_status.is_ready, pods)):
-        found.append(_condition(gang.kind, gang.name, "Running", at))
-    status = {"conditions": found, "startTime": at}
+        conditions.append(_condition(gang.kind, gang.name, "Running", when))
+    status = {"conditions": conditions, "startTime": when}
     builder.world.set_status(resource, job, status, "training-operator")
 
 
@@ -112,24 +112,24 @@ class Operator(Controller):
             for pod in pods:
                 if "deletionTimestamp" not in pod["metadata"]:
                     self._world.expected_removals.add(pod["metadata"]["uid"])
-                    self._kubelet.end(pod)
+                    self._kubelet.delete_pod(pod)
         else:
             self._fill(obj, {pod["metadata"]["name"] for pod in pods})
-        self._say(obj, suspended)
+        self._set_conditions(obj, suspended)
 
-    def _fill(self, obj: Json, there: set[str]) -> None:
+    def _fill(self, obj: Json, existing: set[str]) -> None:
         name = obj["metadata"]["name"]
         for role, spec in obj["spec"][self._field].items():
             for index in range(spec["replicas"] if self.makes(role) else 0):
                 labels = self.labels(name, role)
                 pod = pod_of(obj, role, index, spec["template"], labels)
-                if pod["metadata"]["name"] not in there:
+                if pod["metadata"]["name"] not in existing:
                     self._world.writer.create(PODS, pod, manager=self._operator)
 
-    def _say(self, obj: Json, suspended: bool) -> None:
+    def _set_conditions(self, obj: Json, suspended: bool) -> None:
         now, name = self._world.timestamp(), obj["metadata"]["name"]
         old = obj.get("status", {})
-        conditions = [dict(one) for one in old.get("conditions", [])]
+        conditions = [dict(condition) for condition in old.get("conditions", [])]
         if suspended or job_status.condition_of(obj, "Suspended"):
             type_ = "Suspended" if suspended else "Resumed"
             job_status.set_condition(conditions, _condition(self._kind, name, type_, now))

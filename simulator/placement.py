@@ -49,7 +49,7 @@ class NodeInfo:
     free: dict[str, int]
 
     @classmethod
-    def of(cls, node: Json) -> NodeInfo:
+    def from_manifest(cls, node: Json) -> NodeInfo:
         """Return an empty node."""
         allocatable = {key: amount(value) for key, value in node["status"]["allocatable"].items()}
         spec, meta = node["spec"], node["metadata"]
@@ -121,7 +121,7 @@ class FreeResources:
     """All nodes of a cluster with their free resources."""
 
     def __init__(self, nodes: Iterable[Json]) -> None:
-        self.nodes = {node["metadata"]["name"]: NodeInfo.of(node) for node in nodes}
+        self.nodes = {node["metadata"]["name"]: NodeInfo.from_manifest(node) for node in nodes}
 
     def copy(self) -> FreeResources:
         """Return an independent copy."""
@@ -150,11 +150,11 @@ class FreeResources:
             if any(node.labels.get(key) != value for key, value in (domain or {}).items()):
                 continue
             count += 1
-            why, could = node.refuses(pod, needs)
-            if not why:
+            reasons_of_node, could = node.refuses(pod, needs)
+            if not reasons_of_node:
                 node.take(needs)
                 return name, "", ""
-            reasons.update(why)
+            reasons.update(reasons_of_node)
             helped[
                 "No preemption victims found for incoming pod"
                 if could
@@ -187,10 +187,10 @@ class FreeResources:
         """Place pods of a group: at least `quorum` of them (with those `placed` before) or none."""
         domains: list[dict[str, str] | None] = [None]
         if topology:
-            found = {
+            values = {
                 node.labels[topology] for node in self.nodes.values() if topology in node.labels
             }
-            domains = [{topology: value} for value in sorted(found)]
+            domains = [{topology: value} for value in sorted(values)]
         first: Attempt | None = None
         for domain in domains:
             limits = Limits(quorum, placed, version, len(domains))
@@ -202,17 +202,17 @@ class FreeResources:
 
     def _try(self, pods: Sequence[Json], domain: dict[str, str] | None, limits: Limits) -> Attempt:
         attempt = Attempt()
-        left = [pod["metadata"]["name"] for pod in pods]
+        remaining = [pod["metadata"]["name"] for pod in pods]
         for pod in pods:
             name = pod["metadata"]["name"]
-            left.remove(name)
+            remaining.remove(name)
             node, text, _ = self.place(pod, domain)
             if node:
                 attempt.nodes[name] = node
                 continue
             attempt.texts[name] = text
             # 1.37 stops when the quorum is out of reach, and 1.36 tries every pod.
-            reachable = limits.placed + len(attempt.nodes) + len(left)
+            reachable = limits.placed + len(attempt.nodes) + len(remaining)
             if reachable < limits.quorum and limits.version != "v1alpha2":
                 break
         if limits.placed + len(attempt.nodes) >= limits.quorum:
@@ -221,11 +221,11 @@ class FreeResources:
         for name, node in attempt.nodes.items():
             self.take(node, requests_of(by_name[name]), +1)
         scheduled, attempt.nodes = list(attempt.nodes), {}
-        _explain(attempt, scheduled, left, limits)
+        _explain(attempt, scheduled, remaining, limits)
         return attempt
 
 
-def _explain(attempt: Attempt, scheduled: list[str], left: list[str], limits: Limits) -> None:
+def _explain(attempt: Attempt, scheduled: list[str], remaining: list[str], limits: Limits) -> None:
     """Fill in the texts of a group that was not placed."""
     if limits.version == "v1alpha2":
         attempt.group_text = f"{_GROUP}, No preemption victims found for incoming preemptor"
@@ -233,17 +233,17 @@ def _explain(attempt: Attempt, scheduled: list[str], left: list[str], limits: Li
         for name in attempt.texts:
             attempt.texts[name] += tail
         waits = "waiting for minCount pods from a gang to be scheduled"
-        asked = "one or more plugins asked to wait and no plugin rejected pod"
-        attempt.texts.update(dict.fromkeys(scheduled, f"{_GROUP}, {waits}, {asked}"))
+        plugin_text = "one or more plugins asked to wait and no plugin rejected pod"
+        attempt.texts.update(dict.fromkeys(scheduled, f"{_GROUP}, {waits}, {plugin_text}"))
         return
     status = (
         f"0/{limits.placements} placements are available, first placement status: minCount "
         f"({limits.quorum}) cannot be satisfied: {limits.placed + len(scheduled)} scheduled, "
-        f"{len(left)} remaining"
+        f"{len(remaining)} remaining"
     )
     attempt.group_text = f"{_GROUP}, {status}{_TAIL}"
     attempt.texts.update(dict.fromkeys(scheduled, f"{_GROUP}, {attempt.group_text}"))
-    attempt.texts.update(dict.fromkeys(left, f"{_GROUP}, {status}"))
+    attempt.texts.update(dict.fromkeys(remaining, f"{_GROUP}, {status}"))
 
 
 def refused(names: Sequence[str], text: str, quorum: int | None, version: str) -> Attempt:

@@ -62,12 +62,12 @@ def _observed(pod: Json, condition: Json) -> Json:
 
 
 def _condition(kind: str, status: str, since: str, reason: str = "", message: str = "") -> Json:
-    found: Json = {"lastProbeTime": None, "lastTransitionTime": since}
+    condition: Json = {"lastProbeTime": None, "lastTransitionTime": since}
     if message:
-        found["message"] = message
+        condition["message"] = message
     if reason:
-        found["reason"] = reason
-    return {**found, "status": status, "type": kind}
+        condition["reason"] = reason
+    return {**condition, "status": status, "type": kind}
 
 
 def _names(pod: Json, field: str = "containers") -> list[str]:
@@ -172,8 +172,8 @@ def _config_error(pod: Json, since: str) -> Json:
 
 def _backoff(pod: Json, container: str) -> Json:
     meta = pod["metadata"]
-    where = f"{meta['name']}_{meta['namespace']}({meta.get('uid', '')})"
-    message = f"back-off 5m0s restarting failed container={container} pod={where}"
+    pod_text = f"{meta['name']}_{meta['namespace']}({meta.get('uid', '')})"
+    message = f"back-off 5m0s restarting failed container={container} pod={pod_text}"
     return {"waiting": {"message": message, "reason": "CrashLoopBackOff"}}
 
 
@@ -216,11 +216,15 @@ def _init_crash_loop(pod: Json, since: str) -> Json:
 
 
 def _finished(pod: Json, since: str, phase: str, code: int) -> Json:
-    word, reason = ("Completed", "PodCompleted") if code == 0 else ("Error", "PodFailed")
+    container_reason, reason = (
+        ("Completed", "PodCompleted") if code == 0 else ("Error", "PodFailed")
+    )
     conditions = _conditions(pod, since, reason, sandbox="False")
     if code == 0:
         conditions[1]["reason"] = reason
-    return _status(phase, conditions, _containers(pod, _ended(code, since, word)), since)
+    return _status(
+        phase, conditions, _containers(pod, _ended(code, since, container_reason)), since
+    )
 
 
 def _succeeded(pod: Json, since: str) -> Json:
@@ -233,8 +237,8 @@ def _failed(pod: Json, since: str) -> Json:
 
 def _evicted(pod: Json, since: str) -> Json:
     message = "The node was low on resource: ephemeral-storage."
-    found = _failed(pod, since)
-    return {**found, "reason": "Evicted", "message": message}
+    evicted = _failed(pod, since)
+    return {**evicted, "reason": "Evicted", "message": message}
 
 
 _PLACED_STATES: dict[str, Callable[[Json, str], Json]] = {

@@ -69,15 +69,15 @@ class Recorder:
 
 def _times(source: str, reason: str, moment: datetime, count: int) -> Json:
     if source in _NEW_STYLE:
-        found: Json = {
+        fields: Json = {
             "action": "Scheduling" if reason == "FailedScheduling" else _NEW_STYLE[source],
             "eventTime": microtime(moment),
             "reportingInstance": f"{source}-host",
             "deprecatedSource": {},
         }
         if count > 1:
-            found["series"] = {"count": count, "lastObservedTime": microtime(moment)}
-        return found
+            fields["series"] = {"count": count, "lastObservedTime": microtime(moment)}
+        return fields
     return {
         "eventTime": None,
         "reportingInstance": "",

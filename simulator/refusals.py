@@ -47,13 +47,13 @@ class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not an error o
 
 
 def _details(resource: Resource, name: str, causes: list[Json] | None = None) -> Json:
-    found: Json = {"name": name}
+    details: Json = {"name": name}
     if resource.group:
-        found["group"] = resource.group
-    found["kind"] = resource.plural
+        details["group"] = resource.group
+    details["kind"] = resource.plural
     if causes:
-        found["causes"] = causes
-    return found
+        details["causes"] = causes
+    return details
 
 
 class PageNotFound(Exception):  # noqa: N818 - an answer, not an error of ours
@@ -78,36 +78,36 @@ def already_exists(resource: Resource, name: str) -> Refusal:
     return Refusal(409, "AlreadyExists", message, details=_details(resource, name))
 
 
-def conflict(resource: Resource, name: str, why: str) -> Refusal:
+def conflict(resource: Resource, name: str, reason: str) -> Refusal:
     """Return the refusal of a failed precondition on uid or resourceVersion."""
-    message = f'Operation cannot be fulfilled on {resource.full} "{name}": {why}'
+    message = f'Operation cannot be fulfilled on {resource.full} "{name}": {reason}'
     return Refusal(409, "Conflict", message, details=_details(resource, name))
 
 
 def modified(resource: Resource, name: str) -> Refusal:
     """Return the refusal of an outdated resourceVersion."""
-    why = (
+    reason = (
         "the object has been modified; please apply your changes to the latest version and "
         "try again"
     )
-    return conflict(resource, name, why)
+    return conflict(resource, name, reason)
 
 
-def other_uid(resource: Resource, name: str, wanted: str) -> Refusal:
+def other_uid(resource: Resource, name: str, requested: str) -> Refusal:
     """Return the refusal of a patch for another object of the same name, which is invalid rather than a conflict."""
-    why = f'Invalid value: "{wanted}": field is immutable'
-    return invalid(resource, name, "metadata.uid", why, "FieldValueInvalid")
+    reason = f'Invalid value: "{requested}": field is immutable'
+    return invalid(resource, name, "metadata.uid", reason, "FieldValueInvalid")
 
 
 def precondition_failed(
-    resource: Resource, name: str, what: str, wanted: str, found: str
+    resource: Resource, name: str, field: str, requested: str, actual: str
 ) -> Refusal:
     """Return the refusal of a deletion with a failed precondition. `what` is UID or ResourceVersion."""
-    fate = "deleted and then recreated" if what == "UID" else "modified"
+    fate = "deleted and then recreated" if field == "UID" else "modified"
     kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
     message = (
-        f'Operation cannot be fulfilled on {kind} "{name}": the {what} in the precondition '
-        f"({wanted}) does not match the {what} in record ({found}). The object might have been "
+        f'Operation cannot be fulfilled on {kind} "{name}": the {field} in the precondition '
+        f"({requested}) does not match the {field} in record ({actual}). The object might have been "
         f"{fate}"
     )
     details = {**_details(resource, name), "kind": resource.kind}
@@ -160,11 +160,11 @@ def unauthorized() -> Refusal:
 
 def forbidden(user: str, verb: str, resource: Resource, name: str, namespace: str) -> Refusal:
     """Return the refusal of a request without permission."""
-    where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
+    scope = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
     target = f'{resource.full} "{name}"' if name else resource.full
     message = (
         f'{target} is forbidden: User "{user}" cannot {verb} resource "{resource.plural}" '
-        f'in API group "{resource.group}" {where}'
+        f'in API group "{resource.group}" {scope}'
     )
     details = _details(resource, name)
     if not name:
@@ -172,9 +172,9 @@ def forbidden(user: str, verb: str, resource: Resource, name: str, namespace: st
     return Refusal(403, "Forbidden", message, details=details)
 
 
-def too_old_version(wanted: int, oldest: int) -> Refusal:
+def too_old_version(requested: int, oldest: int) -> Refusal:
     """Return the refusal of a watch from a resourceVersion whose history is gone."""
-    return Refusal(410, "Expired", f"too old resource version: {wanted} ({oldest})")
+    return Refusal(410, "Expired", f"too old resource version: {requested} ({oldest})")
 
 
 def too_old_token(resume: str) -> Refusal:
@@ -182,9 +182,9 @@ def too_old_token(resume: str) -> Refusal:
     return Refusal(410, "Expired", _TOO_OLD_PAGE, meta={"continue": resume})
 
 
-def too_large_version(wanted: int, current: int) -> Refusal:
+def too_large_version(requested: int, current: int) -> Refusal:
     """Return the refusal of a list that requires a future resourceVersion."""
-    message = f"Timeout: Too large resource version: {wanted}, current: {current}"
+    message = f"Timeout: Too large resource version: {requested}, current: {current}"
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     details: Json = {"causes": [cause], "retryAfterSeconds": 1}
     return Refusal(504, "Timeout", message, details=details)
@@ -207,21 +207,21 @@ def throttled(retry_after: int) -> Refusal:
 
 def webhook_down(webhook: str) -> Refusal:
     """Return the refusal by an admission webhook with `failurePolicy: Fail` that does not answer."""
-    why = (
+    reason = (
         f'failed calling webhook "{webhook}": failed to call webhook: Post '
         f'"https://{webhook}/admit?timeout=10s": dial tcp 127.0.0.1:9: connect: connection refused'
     )
     return Refusal(
         500,
         "InternalError",
-        f"Internal error occurred: {why}",
-        details={"causes": [{"message": why}]},
+        f"Internal error occurred: {reason}",
+        details={"causes": [{"message": reason}]},
     )
 
 
 def generic(code: int, reason: str = "", message: str = "") -> Refusal:
     """Return any other refusal, by default with the server's usual text."""
-    words = {
+    texts = {
         409: (
             "Conflict",
             "Operation cannot be fulfilled: the object has been modified; please apply your "
@@ -233,5 +233,5 @@ def generic(code: int, reason: str = "", message: str = "") -> Refusal:
         503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
         504: ("Timeout", "Timeout: request did not complete within the allotted timeout"),
     }
-    usual = words.get(code, ("Unknown", f"an error with the code {code}"))
+    usual = texts.get(code, ("Unknown", f"an error with the code {code}"))
     return Refusal(code, reason or usual[0], message or usual[1])

@@ -58,8 +58,8 @@ class Request:
         try:
             return int(text)
         except ValueError:
-            why = f'strconv.ParseInt: parsing "{text}": invalid syntax'
-            raise refusals.bad_request(why) from None
+            reason = f'strconv.ParseInt: parsing "{text}": invalid syntax'
+            raise refusals.bad_request(reason) from None
 
     def json(self) -> Any:
         """Return the decoded body. Raises a 400 `Refusal` for invalid JSON."""
@@ -71,10 +71,10 @@ class Request:
 
 def parse(method: str, target: str, headers: Mapping[str, str], body: bytes) -> Request:
     """Return the request without its resource."""
-    parts = urlsplit(target)
-    query = dict(parse_qsl(parts.query, keep_blank_values=True))
-    segments = [unquote(part) for part in parts.path.strip("/").split("/") if part]
-    return Request(method, parts.path, query, headers, body, segments=segments)
+    url = urlsplit(target)
+    query = dict(parse_qsl(url.query, keep_blank_values=True))
+    segments = [unquote(segment) for segment in url.path.strip("/").split("/") if segment]
+    return Request(method, url.path, query, headers, body, segments=segments)
 
 
 def resolve(request: Request, resources: tuple[Resource, ...]) -> None:
@@ -82,11 +82,11 @@ def resolve(request: Request, resources: tuple[Resource, ...]) -> None:
 
     Raises a 404 `Refusal` for a resource that is not served.
     """
-    parts = request.segments
-    if parts[:1] == ["api"] and len(parts) > 2:
-        group, version, rest = "", parts[1], parts[2:]
-    elif parts[:1] == ["apis"] and len(parts) > 3:
-        group, version, rest = parts[1], parts[2], parts[3:]
+    segments = request.segments
+    if segments[:1] == ["api"] and len(segments) > 2:
+        group, version, rest = "", segments[1], segments[2:]
+    elif segments[:1] == ["apis"] and len(segments) > 3:
+        group, version, rest = segments[1], segments[2], segments[3:]
         if group == AUTHORIZATION:  # Its reviews are created and never stored.
             return
     else:

@@ -166,10 +166,10 @@ def _gang_resources(minor: str) -> list[Resource]:
     if not versions:
         return []
     group = "scheduling.k8s.io"
-    found = [
+    resources = [
         Resource(group, versions, "workloads", "Workload", has_status=False),
         Resource(group, versions, "podgroups", "PodGroup"),
     ]
     if "v1alpha3" in versions:
-        found.append(Resource(group, ("v1alpha3",), "compositepodgroups", "CompositePodGroup"))
-    return found
+        resources.append(Resource(group, ("v1alpha3",), "compositepodgroups", "CompositePodGroup"))
+    return resources

@@ -21,7 +21,7 @@ class Answer:
 
     code: int
     body: bytes = b""
-    pieces: Iterator[bytes] | None = None
+    chunks: Iterator[bytes] | None = None
     content_type: str = "application/json"
     headers: dict[str, str] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
@@ -57,7 +57,7 @@ def refuse(fault: Fault, request: Request) -> None:
     if fault.kind == "unauthorized":
         raise refusals.unauthorized()
     if fault.kind in ("status", "webhook_down") and not fault.applied:
-        raise _other(fault)
+        raise _fault_refusal(fault)
     if fault.kind == "throttled":
         raise refusals.throttled(fault.options["retry_after"])
     if fault.kind == "gone_mid_list":
@@ -66,7 +66,7 @@ def refuse(fault: Fault, request: Request) -> None:
         request.query.pop("continue", None)
 
 
-def _other(fault: Fault) -> refusals.Refusal:
+def _fault_refusal(fault: Fault) -> refusals.Refusal:
     options = fault.options
     if fault.kind == "webhook_down":
         return refusals.webhook_down(options["webhook"])
@@ -90,15 +90,15 @@ def alteration(met: list[Fault]) -> Alter | None:
 def spoil(fault: Fault, answer: Answer) -> None:
     """Change an otherwise valid response, or raise the response that replaces it."""
     if fault.kind in ("status", "webhook_down"):
-        raise _other(fault)
+        raise _fault_refusal(fault)
     if fault.kind == "html":
         page = (
             b"<!DOCTYPE html><html><head><title>Sign in</title></head><body>Sign in</body></html>"
         )
-        answer.code, answer.body, answer.pieces = 200, page, None
+        answer.code, answer.body, answer.chunks = 200, page, None
         answer.content_type = "text/html; charset=utf-8"
     elif fault.kind == "not_json":
-        answer.body, answer.pieces = b"{'items': [nope", None
+        answer.body, answer.chunks = b"{'items': [nope", None
     elif fault.kind == "lying_continue" and answer.body:
         document = json.loads(answer.body)
         document["metadata"]["continue"] = _FOREVER_TOKEN

@@ -25,7 +25,7 @@ class Scheduler:
         self._world = world
         self._kubelet = kubelet
         self._waiting: dict[Key, str] = {}
-        self._asked = False
+        self._is_round_scheduled = False
 
     def reconcile(self, resource: Resource, record: Record, obj: Json) -> None:
         """Queue a waiting pod, or a round after resources may have become free."""
@@ -34,12 +34,12 @@ class Scheduler:
                 self._waiting.pop(record.key, None)
                 freed = record.type == "DELETED" or obj["status"].get("phase") in _FINISHED
                 if freed and self._waiting:
-                    self._ask()
+                    self._schedule_round()
             elif record.key not in self._waiting:
                 self._waiting[record.key] = obj["metadata"]["uid"]
-                self._ask()
+                self._schedule_round()
         elif resource == NODES or (resource.plural == "podgroups" and record.type == "ADDED"):
-            self._ask()
+            self._schedule_round()
 
     def adopt_waiting_pods(self) -> None:
         """Queue the pods that wait before the first change."""
@@ -51,16 +51,16 @@ class Scheduler:
 
     def retry_waiting_pods(self) -> None:
         """Try all waiting pods again, because a script has released objects."""
-        self._ask()
+        self._schedule_round()
 
-    def _ask(self) -> None:
-        if not self._asked:
-            self._asked = True
+    def _schedule_round(self) -> None:
+        if not self._is_round_scheduled:
+            self._is_round_scheduled = True
             self._world.clock.later(_THINKS, self._round)
 
     def _round(self) -> None:
         """Try all waiting pods, the oldest group first."""
-        self._asked = False
+        self._is_round_scheduled = False
         groups: dict[tuple[str, str], list[Json]] = {}
         for key in list(self._waiting):
             pod = self._world.find(PODS, key)
@@ -114,7 +114,7 @@ class Scheduler:
             placed=placed,
         )
         self._settle(pods, attempt)
-        self._say(resource, group, attempt)
+        self._write_condition(resource, group, attempt)
 
     def _settle(self, pods: list[Json], attempt: Attempt) -> None:
         for pod in pods:
@@ -125,10 +125,10 @@ class Scheduler:
                 self._refuse(pod, attempt.texts[name])
 
     def _bind(self, pod: Json, node: str) -> None:
-        def bind(found: Json) -> Json:
-            found["spec"]["nodeName"] = node
-            found["status"] = bound_status(self._world.timestamp())
-            return found
+        def bind(target: Json) -> Json:
+            target["spec"]["nodeName"] = node
+            target["status"] = bound_status(self._world.timestamp())
+            return target
 
         self._waiting.pop(key_of(pod), None)
         self._world.change(PODS, pod, bind, NAME)
@@ -142,14 +142,14 @@ class Scheduler:
             if condition["type"] == "PodScheduled" and condition.get("message") == text:
                 return
 
-        def refuse(found: Json) -> Json:
-            found["status"] = pod_status("unschedulable", found, self._world.timestamp(), text)
-            return found
+        def refuse(target: Json) -> Json:
+            target["status"] = pod_status("unschedulable", target, self._world.timestamp(), text)
+            return target
 
         self._world.change(PODS, pod, refuse, NAME)
         self._world.recorder.record(pod, "FailedScheduling", text, source=NAME, warning=True)
 
-    def _say(self, resource: Resource, group: Json, attempt: Attempt) -> None:
+    def _write_condition(self, resource: Resource, group: Json, attempt: Attempt) -> None:
         """Write the group's condition. True is final."""
         kind = initial_condition(self._world.version)
         status = group.get("status") or {}

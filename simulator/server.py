@@ -24,7 +24,7 @@ from simulator.responses import Answer
 
 _GZIP_FROM = 128 * 1024  # The real server compresses responses above this size.
 _IDLE_SECONDS = 120.0
-_GONE = (ConnectionError, ssl.SSLError, TimeoutError, BrokenPipeError, ValueError)
+_DISCONNECTS = (ConnectionError, ssl.SSLError, TimeoutError, BrokenPipeError, ValueError)
 
 
 class Server(ThreadingHTTPServer):
@@ -63,7 +63,7 @@ class Server(ThreadingHTTPServer):
 
     def finish_request(self, request: Any, client_address: Any) -> None:
         """Do the handshake and serve the connection until it ends."""
-        with contextlib.suppress(*_GONE, OSError):
+        with contextlib.suppress(*_DISCONNECTS, OSError):
             request.do_handshake()
             super().finish_request(request, client_address)
 
@@ -118,7 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif "hang" in by_kind:
             self._wait(by_kind["hang"])
             self.close_connection = True
-        elif answer.pieces is not None:
+        elif answer.chunks is not None:
             self._stream(answer, by_kind)
         else:
             self._send(request, answer, by_kind)
@@ -149,7 +149,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def _stream(self, answer: Answer, faults: dict[str, Fault]) -> None:
-        assert answer.pieces is not None  # noqa: S101  # The caller has checked it.
+        assert answer.chunks is not None  # noqa: S101  # The caller has checked it.
         self.send_response(answer.code)
         self.send_header("Audit-Id", str(uuid.uuid4()))
         self.send_header("Content-Type", answer.content_type)
@@ -160,25 +160,25 @@ class _Handler(BaseHTTPRequestHandler):
             self._wait(faults["dead_watch"])
             self.close_connection = True
             return
-        for piece in answer.pieces:
+        for chunk in answer.chunks:
             if "half_line" in faults:
-                self._chunk(piece[: len(piece) // 2])
+                self._chunk(chunk[: len(chunk) // 2])
                 self.close_connection = True
                 return
             if "drip" in faults:
-                single = (piece[i : i + 1] for i in range(len(piece)))
+                single = (chunk[i : i + 1] for i in range(len(chunk)))
                 self._drip(faults["drip"], map(_chunked, single))
             else:
-                self._chunk(piece)
+                self._chunk(chunk)
         self.wfile.write(b"0\r\n\r\n")
 
-    def _chunk(self, piece: bytes) -> None:
-        self.wfile.write(_chunked(piece))
+    def _chunk(self, chunk: bytes) -> None:
+        self.wfile.write(_chunked(chunk))
         self.wfile.flush()
 
-    def _drip(self, fault: Fault, pieces: Iterable[bytes]) -> None:
-        for piece in pieces:
-            self.wfile.write(piece)
+    def _drip(self, fault: Fault, chunks: Iterable[bytes]) -> None:
+        for chunk in chunks:
+            self.wfile.write(chunk)
             self.wfile.flush()
             if not fault.released.is_set():
                 self._pause(fault, fault.options["every"])
@@ -189,9 +189,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._pause(fault, 0.2)
 
     def _pause(self, fault: Fault, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0 and not self.server.api.stopping.is_set():
-            if fault.released.wait(min(left, 0.2)):
+        deadline = time.monotonic() + seconds
+        while (
+            remaining := deadline - time.monotonic()
+        ) > 0 and not self.server.api.stopping.is_set():
+            if fault.released.wait(min(remaining, 0.2)):
                 return
 
     def _reset(self) -> None:
@@ -202,8 +204,8 @@ class _Handler(BaseHTTPRequestHandler):
         socket.close(self.connection.detach())
 
 
-def _chunked(piece: bytes) -> bytes:
-    return f"{len(piece):x}\r\n".encode() + piece + b"\r\n"
+def _chunked(chunk: bytes) -> bytes:
+    return f"{len(chunk):x}\r\n".encode() + chunk + b"\r\n"
 
 
 def _body(refusal: refusals.Refusal) -> bytes:

@@ -71,7 +71,7 @@ class History:
         """The newest version whose change is forgotten."""
 
     @property
-    def end(self) -> int:
+    def end_position(self) -> int:
         """Return the position after the last change."""
         return self._first + len(self._records)
 
@@ -86,8 +86,8 @@ class History:
         """Return the position of the first change after `version`. Raises a 410 `Refusal`."""
         if version < self.forgotten:
             raise refusals.too_old_version(version, self.forgotten)
-        found = bisect.bisect_right(self._records, version, key=lambda record: record.version)
-        return self._first + found
+        index = bisect.bisect_right(self._records, version, key=lambda record: record.version)
+        return self._first + index
 
     def read(self, position: int, limit: int = 500) -> list[Record]:
         """Return changes from a position on. Raises a 410 `Refusal` if the reader is too slow."""
@@ -98,7 +98,7 @@ class History:
 
     def forget(self, version: int) -> None:
         """Drop all changes, as if compacted at `version`."""
-        self._first = self.end
+        self._first = self.end_position
         self._records.clear()
         self.forgotten = version
 
@@ -157,12 +157,12 @@ class Backup:
 class _Snapshots:
     """The lists that clients page through, oldest first."""
 
-    kept: OrderedDict[tuple[str, int, str], Snapshot] = field(default_factory=OrderedDict)
+    snapshots: OrderedDict[tuple[str, int, str], Snapshot] = field(default_factory=OrderedDict)
 
     def keep(self, name: tuple[str, int, str], snapshot: Snapshot) -> None:
-        self.kept[name] = snapshot
-        while len(self.kept) > _SNAPSHOTS:
-            self.kept.popitem(last=False)
+        self.snapshots[name] = snapshot
+        while len(self.snapshots) > _SNAPSHOTS:
+            self.snapshots.popitem(last=False)
 
 
 Listener = Callable[[Resource, Record], None]
@@ -251,8 +251,8 @@ class Store:
             keys = table.ordered()
             if namespace:
                 start = bisect.bisect_left(keys, (namespace, ""))
-                end = bisect.bisect_left(keys, (namespace + "\0", ""))
-                keys = keys[start:end]
+                stop = bisect.bisect_left(keys, (namespace + "\0", ""))
+                keys = keys[start:stop]
             return Snapshot(self._version, [(key, objects[key]) for key in keys])
 
     def keep_snapshot(self, resource: Resource, namespace: str, snapshot: Snapshot) -> None:
@@ -262,12 +262,12 @@ class Store:
 
     def kept_snapshot(self, resource: Resource, namespace: str, version: int) -> Snapshot | None:
         """Return a list for its next page; None if it was dropped."""
-        return self._snapshots.kept.get((resource.full, version, namespace))
+        return self._snapshots.snapshots.get((resource.full, version, namespace))
 
     def forget(self) -> None:
         """Drop all history and all kept lists, like an etcd compaction."""
         with self.lock:
-            self._snapshots.kept.clear()
+            self._snapshots.snapshots.clear()
             for table in self._tables.values():
                 table.history.forget(self._version)
                 table.changed.notify_all()

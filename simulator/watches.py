@@ -63,39 +63,39 @@ class Watch:
                 self._after = version
                 return self._table.history.position(version), []
             snapshot = self.store.snapshot(self._resource, self.request.namespace)
-            position = self._table.history.end
-        pieces = [
-            _line("ADDED", self._shown(stored))
+            position = self._table.history.end_position
+        lines = [
+            _line("ADDED", self._serialize(stored))
             for _, stored in snapshot.items
             if self._selects(stored)
         ]
         if initial:
-            pieces.append(self._bookmark(snapshot.version, {_INITIAL_END: "true"}))
-        return position, pieces
+            lines.append(self._bookmark(snapshot.version, {_INITIAL_END: "true"}))
+        return position, lines
 
     def _follow(self, position: int) -> Iterator[bytes]:
         seconds = self.request.number("timeoutSeconds") or _LONGEST
-        end = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds
         bookmark = time.monotonic() + self.bookmark_seconds
         while not self.stopping.is_set():
             now = time.monotonic()
             with self.store.lock:
-                until = min(end, bookmark) if self._bookmarks else end
-                if self._table.history.end == position and until > now:
+                until = min(deadline, bookmark) if self._bookmarks else deadline
+                if self._table.history.end_position == position and until > now:
                     self._table.changed.wait(until - now)
                 records = self._table.history.read(position)
                 # If the table has no more records, the client has seen the newest version.
-                seen = self.store.version if len(records) < 500 else records[-1].version
+                version = self.store.version if len(records) < 500 else records[-1].version
             position += len(records)
-            if piece := b"".join(filter(None, map(self._changed, records))):
-                yield piece
+            if output := b"".join(filter(None, map(self._changed, records))):
+                yield output
             now = time.monotonic()
             # The last bookmark comes just before the end, as on the real server.
-            if self._bookmarks and now >= min(bookmark, end):
-                if seen >= self._after:
-                    yield self._bookmark(seen, {})
+            if self._bookmarks and now >= min(bookmark, deadline):
+                if version >= self._after:
+                    yield self._bookmark(version, {})
                 bookmark = now + self.bookmark_seconds
-            if now >= end:
+            if now >= deadline:
                 return
 
     def _changed(self, record: Record) -> bytes | None:
@@ -107,18 +107,18 @@ class Watch:
         if self.request.name and record.key[1] != self.request.name:
             return None
         if self._test is None:
-            return _line(record.type, self._shown(record.stored))
+            return _line(record.type, self._serialize(record.stored))
         was = record.previous is not None and self._selects(record.previous)
         is_selected = record.type != "DELETED" and self._selects(record.stored)
         if not was and not is_selected:
             return None
         kind = "DELETED" if not is_selected else "MODIFIED" if was else "ADDED"
-        return _line(kind, self._shown(record.stored))
+        return _line(kind, self._serialize(record.stored))
 
     def _selects(self, stored: Stored) -> bool:
         return self._test is None or self._test(json.loads(stored.body()))
 
-    def _shown(self, stored: Stored) -> bytes:
+    def _serialize(self, stored: Stored) -> bytes:
         body = render(self._resource, stored)
         if self.alter:
             body = self.alter(body)

@@ -62,14 +62,14 @@ class World:
 
     def find(self, resource: Resource, key: Key) -> Json | None:
         """Return an object with its apiVersion and kind, or None."""
-        found = self.store.find(resource, key)
-        return None if found is None else typed(resource, found)
+        obj = self.store.find(resource, key)
+        return None if obj is None else typed(resource, obj)
 
     def owned(self, uid: str, resource: Resource) -> list[Json]:
         """Return objects of a resource that name the uid as an owner, by name."""
         with self.store.lock:
             keys = sorted(key for kind, key in self._owned.get(uid, ()) if kind == resource)
-            return [found for key in keys if (found := self.find(resource, key)) is not None]
+            return [obj for key in keys if (obj := self.find(resource, key)) is not None]
 
     def owned_by(self, uid: str) -> list[tuple[Resource, Key]]:
         """Return all objects that name the uid as an owner."""
@@ -80,7 +80,7 @@ class World:
         """Return the pods that name a PodGroup."""
         with self.store.lock:
             keys = sorted(self._members.get((namespace, group), ()))
-            return [found for key in keys if (found := self.find(PODS, key)) is not None]
+            return [obj for key in keys if (obj := self.find(PODS, key)) is not None]
 
     def free_resources(self) -> FreeResources:
         """Return a copy of the free resources of all nodes, for placement attempts."""
@@ -105,33 +105,38 @@ class World:
     def set_status(self, resource: Resource, obj: Json, status: Json, manager: str) -> Json:
         """Replace an object's status."""
 
-        def write(found: Json) -> Json:
-            found["status"] = status
-            return found
+        def write(target: Json) -> Json:
+            target["status"] = status
+            return target
 
         key = key_of(obj)
         with self.store.lock:
             if key not in self.store.table(resource).objects:
                 return obj
-            made = self.writer.change(resource, key, write, manager=manager, subresource="status")
-        return typed(resource, made)
+            changed = self.writer.change(
+                resource, key, write, manager=manager, subresource="status"
+            )
+        return typed(resource, changed)
 
     # Scripts
 
     def release_from_script(self, resource: Resource, key: Key) -> None:
         """Hand the gang of an object to the controllers, because a client acts on it."""
         with self.store.lock:
-            found = self.store.find(resource, key)
-            if found is None:
+            obj = self.store.find(resource, key)
+            if obj is None:
                 return
-            top = self._top(found)
-            for uid in (found["metadata"]["uid"], *self._tree(top)):
+            top = self._top(obj)
+            for uid in (obj["metadata"]["uid"], *self._tree(top)):
                 self.scripted.discard(uid)
 
     def _top(self, obj: Json) -> str:
         """Return the uid of the topmost existing owner."""
         meta = obj["metadata"]
-        served = {(one.group, one.kind): one for one in self.store.resources()}
+        served = {
+            (resource_type.group, resource_type.kind): resource_type
+            for resource_type in self.store.resources()
+        }
         for reference in meta.get("ownerReferences", []):
             group = reference["apiVersion"].rpartition("/")[0]
             resource = served.get((group, reference["kind"]))
@@ -145,9 +150,9 @@ class World:
     def _tree(self, uid: str) -> Iterator[str]:
         yield uid
         for resource, key in list(self._owned.get(uid, ())):
-            found = self.store.find(resource, key)
-            if found is not None:
-                yield from self._tree(found["metadata"]["uid"])
+            obj = self.store.find(resource, key)
+            if obj is not None:
+                yield from self._tree(obj["metadata"]["uid"])
 
     # Indexes
 
@@ -164,24 +169,24 @@ class World:
             self._note_pod(record, obj)
         if self._watchers:
             typed_obj = typed(resource, obj)
-            self.clock.soon(lambda: self._tell(resource, record, typed_obj))
+            self.clock.soon(lambda: self._notify(resource, record, typed_obj))
 
     def _note_pod(self, record: Record, pod: Json) -> None:
         group = pod["spec"].get("schedulingGroup", {}).get("podGroupName")
         node = pod["spec"].get("nodeName")
-        gone = record.type == "DELETED"
+        is_deleted = record.type == "DELETED"
         if group:
-            _keep(self._members, (record.key[0], group), record.key, not gone)
+            _keep(self._members, (record.key[0], group), record.key, not is_deleted)
         finished = pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
         before = self._placements.pop(record.key, None)
         if before is not None and self._free_resources is not None:
             self._free_resources.take(*before, +1)
-        if node and not gone and not finished:
+        if node and not is_deleted and not finished:
             now = self._placements[record.key] = (node, requests_of(pod))
             if self._free_resources is not None:
                 self._free_resources.take(*now)
 
-    def _tell(self, resource: Resource, record: Record, obj: Json) -> None:
+    def _notify(self, resource: Resource, record: Record, obj: Json) -> None:
         for watcher in self._watchers:
             watcher(resource, record, obj)
 

@@ -131,9 +131,9 @@ class Writer:
             if "generation" in meta and _specification(new) != _specification(old):
                 meta["generation"] = old["metadata"].get("generation", 0) + 1
             self._own(resource, old, new, manager, subresource or "")
-            going = meta.get("deletionTimestamp") and not meta.get("finalizers")
+            is_removable = meta.get("deletionTimestamp") and not meta.get("finalizers")
             # A pod waits for its kubelet, and other objects for their finalizers.
-            if going and resource.plural != "pods" and not dry_run:
+            if is_removable and resource.plural != "pods" and not dry_run:
                 self.store.commit(resource, key, None)
                 return new
             return self._commit(resource, key, new, dry_run)
@@ -160,11 +160,11 @@ class Writer:
             return self.change(resource, key, mark)
 
     def _check(self, resource: Resource, old: Json, new: Json) -> None:
-        meta, wanted = old["metadata"], new["metadata"]
+        meta, new_meta = old["metadata"], new["metadata"]
         name = meta["name"]
-        if wanted.get("uid", meta["uid"]) != meta["uid"]:
-            raise refusals.other_uid(resource, name, wanted["uid"])
-        version = wanted.get("resourceVersion", meta["resourceVersion"])
+        if new_meta.get("uid", meta["uid"]) != meta["uid"]:
+            raise refusals.other_uid(resource, name, new_meta["uid"])
+        version = new_meta.get("resourceVersion", meta["resourceVersion"])
         if version != meta["resourceVersion"]:
             raise refusals.modified(resource, name)
 
@@ -200,9 +200,9 @@ def _ordered(obj: Json) -> Json:
 def _confined(resource: Resource, old: Json, new: Json, subresource: str) -> Json:
     """Undo changes outside the subresource: of the status, or of everything else."""
     if subresource == "status":
-        kept = copy.deepcopy(old)
-        kept["status"] = new.get("status", {})
-        return kept
+        result = copy.deepcopy(old)
+        result["status"] = new.get("status", {})
+        return result
     if resource.has_status:
         new.pop("status", None)
         if "status" in old:

@@ -179,7 +179,7 @@ def _operations(document: Json) -> Iterator[str]:
     yield "OPERATIONS = {"
     for name, parameters in OPERATIONS.items():
         method, path, operation = _find(document, name)
-        known = {one["name"] for one in operation.get("parameters", [])}
+        known = {parameter["name"] for parameter in operation.get("parameters", [])}
         if missing := set(parameters) - known:
             raise DriftError(f"{name} has no parameter {', '.join(sorted(missing))}")
         _check_answer(name, operation)
@@ -195,11 +195,11 @@ def _operation(name: str, method: str, path: str, parameters: tuple[str, ...]) -
     yield f'        "{method}",'
     yield f'        "{path}",'
     if len(parameters) < 2:
-        only = "".join(f'"{one}",' for one in parameters)
+        only = "".join(f'"{parameter}",' for parameter in parameters)
         yield f"        ({only}),"
     else:
         yield "        ("
-        yield from (f'            "{one}",' for one in parameters)
+        yield from (f'            "{parameter}",' for parameter in parameters)
         yield "        ),"
     yield "    ),"
 
@@ -231,7 +231,7 @@ def _check_later(document: Json, later: Later) -> None:
     operation = document["paths"].get(PREFIX + later.path, {}).get(later.method.lower())
     if operation is None:
         return
-    known = {one["name"] for one in operation.get("parameters", [])}
+    known = {parameter["name"] for parameter in operation.get("parameters", [])}
     fields = document["components"]["schemas"].get(_answer(operation), {}).get("properties", {})
     missing = (set(later.parameters) - known) | (set(later.fields) - set(fields))
     if missing:
@@ -252,7 +252,7 @@ def _types(document: Json) -> Iterator[str]:
         yield f"class {name}(TypedDict{'' if required.issuperset(fields) else ', total=False'}):"
         yield f'    """{_first_line(schemas[name])}"""'
         yield ""
-        yield from (f"    {one}: {_type(properties[one], schemas)}" for one in fields)
+        yield from (f"    {field}: {_type(properties[field], schemas)}" for field in fields)
 
 
 def _first_line(schema: Json) -> str:
@@ -276,7 +276,7 @@ def _type(property_: Json, schemas: Json) -> str:
         (only,) = property_["allOf"]
         return _type(only, schemas)
     if "oneOf" in property_:
-        return " | ".join(_type(one, schemas) for one in property_["oneOf"])
+        return " | ".join(_type(member, schemas) for member in property_["oneOf"])
     kinds = property_.get("type")
     return " | ".join(_plain(kind, property_, schemas) for kind in _several(kinds))
 

@@ -59,11 +59,11 @@ def count_queries(simulator: Simulator) -> tuple[int, int]:
     session.save()
     query: dict[str, Any] = {"verb": "suspend", "target": _targets(simulator, cluster)}
     client.get(PATH, query)  # Fills the caches of the process.
-    with CaptureQueriesContext(connection) as shown:
+    with CaptureQueriesContext(connection) as page_capture:
         _expect(client.get(PATH, query), 200)
-    with CaptureQueriesContext(connection) as sent:
+    with CaptureQueriesContext(connection) as submit_capture:
         _expect(client.post(PATH, {**query, "reason": "A measure.", "key": "k" * 20}), 303)
-    return len(shown), len(sent)
+    return len(page_capture), len(submit_capture)
 
 
 def _targets(simulator: Simulator, cluster: Cluster) -> list[str]:

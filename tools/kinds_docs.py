@@ -19,8 +19,8 @@ def write_tables(text: str) -> str:
     KeyError for any other.
     """
 
-    def table(found: re.Match[str]) -> str:
-        return f"{found[1]}\n{TABLES[found[2]]()}\n{found[3]}"
+    def table(match: re.Match[str]) -> str:
+        return f"{match[1]}\n{TABLES[match[2]]()}\n{match[3]}"
 
     return _BLOCK.sub(table, text)
 
@@ -32,7 +32,13 @@ def _short() -> str:
     """Return the short table: the supported kinds and their levers."""
     head = "Kind", "Versions", "Suspended as a whole", "One part of it", "Tested with"
     rows = [
-        (_kind(kind), _versions(kind.resource), _whole(kind), _part(kind), kind.notes.tested)
+        (
+            _kind(kind),
+            _versions(kind.resource),
+            _gang_levers(kind),
+            _job_levers(kind),
+            kind.notes.tested,
+        )
         for kind in _gangs()
     ]
     return _table(head, rows)
@@ -46,8 +52,8 @@ def _reading() -> str:
             _versions(kind.resource),
             _read_with(kind),
             kind.notes.queues or _NOT,
-            _whole(kind),
-            _part(kind),
+            _gang_levers(kind),
+            _job_levers(kind),
         )
         for kind in _gangs()
     ]
@@ -75,7 +81,8 @@ def _groups() -> str:
     rows = [
         (
             f"{api.label} (`{api.group}`)",
-            ", ".join(f"{one.kind} {_versions(one)}" for one in api.resources) or "none",
+            ", ".join(f"{resource.kind} {_versions(resource)}" for resource in api.resources)
+            or "none",
             _names(api.groups_of) or "any kind",
             api.notes.members,
             api.notes.limits,
@@ -91,7 +98,8 @@ def _queues() -> str:
     rows = [
         (
             system.label,
-            ", ".join(f"{one.kind} {_versions(one)}" for one in system.resources) or "none",
+            ", ".join(f"{resource.kind} {_versions(resource)}" for resource in system.resources)
+            or "none",
             system.lever.label if system.lever is not None else _NOT,
             system.tested,
         )
@@ -111,8 +119,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
 
 def _gangs() -> list[OwnerKind]:
     """Return the kinds that are gangs or create some, by name. Middle kinds are read with them."""
-    found = [one for one in registry.owner_kinds() if one.stands_alone or one.makes_gangs]
-    return sorted(found, key=lambda kind: (kind.label.lower(), kind.resource.group))
+    kinds = [kind_ for kind_ in registry.owner_kinds() if kind_.stands_alone or kind_.makes_gangs]
+    return sorted(kinds, key=lambda kind: (kind.label.lower(), kind.resource.group))
 
 
 def _kind(kind: OwnerKind) -> str:
@@ -125,12 +133,12 @@ def _versions(resource: Resource) -> str:
 
 def _read_with(kind: OwnerKind) -> str:
     """Return the kinds read for its gangs: its templates, and the kinds that it creates."""
-    blueprints = [one.kind for one in kind.blueprints]
-    made = [name for _, name in kind.makes or ()]
-    return ", ".join((*blueprints, *made)) or "nothing"
+    blueprints = [template.kind for template in kind.blueprints]
+    children = [name for _, name in kind.makes or ()]
+    return ", ".join((*blueprints, *children)) or "nothing"
 
 
-def _whole(kind: OwnerKind) -> str:
+def _gang_levers(kind: OwnerKind) -> str:
     levers = (registry.lever(key) for key in kind.levers)
     fields = (
         ".".join(lever.written_field(kind.suspend_field)) or lever.label
@@ -140,16 +148,16 @@ def _whole(kind: OwnerKind) -> str:
     return "; ".join(fields) or _NOT
 
 
-def _part(kind: OwnerKind) -> str:
+def _job_levers(kind: OwnerKind) -> str:
     """Return the levers of a Job below it, which the kind that creates the Jobs names."""
-    below = (registry.owner_kind(*one) for one in kind.makes or ())
-    makers = (kind, *(one for one in below if one is not None))
-    return _labels(dict.fromkeys(key for one in makers for key in one.child_levers))
+    below = (registry.owner_kind(*maker_kind) for maker_kind in kind.makes or ())
+    makers = (kind, *(maker_kind for maker_kind in below if maker_kind is not None))
+    return _labels(dict.fromkeys(key for maker_kind in makers for key in maker_kind.child_levers))
 
 
 def _labels(keys: Iterable[str]) -> str:
-    found = (registry.lever(key) for key in keys)
-    return "; ".join(one.label for one in found if one is not None) or _NOT
+    levers = (registry.lever(key) for key in keys)
+    return "; ".join(lever.label for lever in levers if lever is not None) or _NOT
 
 
 def _names(kinds: Iterable[tuple[str, str]]) -> str:

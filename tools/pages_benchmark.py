@@ -128,7 +128,7 @@ class Bench:
         """Add gangs up to a total number."""
         while self._gangs < gangs:
             many = min(BATCH, gangs - self._gangs)
-            Gang.objects.bulk_create(self._gang(self._gangs + at) for at in range(many))
+            Gang.objects.bulk_create(self._gang(self._gangs + offset) for offset in range(many))
             self._gangs += many
         with connection.cursor() as cursor:
             # PostgreSQL does both by itself, a minute later.
@@ -143,16 +143,16 @@ class Bench:
         # A benchmark must keep the clusters fresh, as running pollers do.
         Cluster.objects.update(contact_at=timezone.now())
         Heartbeat.objects.update(beat_at=timezone.now())
-        found = []
+        durations = []
         size = 0
         for _ in range(times + 1):
-            began = clock()
+            start = clock()
             answer = self._client.get(path)
-            found.append(clock() - began)
+            durations.append(clock() - start)
             if answer.status_code != 200:
                 raise RuntimeError(f"{path} answered {answer.status_code}")
             size = len(answer.content)
-        return PageCost(page, self._gangs, statistics.median(found[1:]), size / 1000)
+        return PageCost(page, self._gangs, statistics.median(durations[1:]), size / 1000)
 
     def _gang(self, number: int) -> Gang:
         cluster = self._clusters[number % CLUSTERS]
@@ -213,21 +213,21 @@ def _detail(
     advice: tuple[AdvisedStep, ...],
     gpus: int,
 ) -> bytes:
-    def ref(at: int) -> ObjectRef:
-        return ObjectRef("", "Pod", namespace, f"run-{number}-{at}", f"pod-{number}-{at}")
+    def ref(index: int) -> ObjectRef:
+        return ObjectRef("", "Pod", namespace, f"run-{number}-{index}", f"pod-{number}-{index}")
 
     waits = stage is Stage.PLACEMENT
     members = tuple(
         MemberState(
-            ref(at),
+            ref(index),
             f"run-{number}",
-            "" if waits else f"node-{(number + at) % 5000}",
+            "" if waits else f"node-{(number + index) % 5000}",
             health,
             "ready",
         )
-        for at in range(PODS)
+        for index in range(PODS)
     )
-    evidence = tuple(Evidence(f"Pod {at}", "Pending", ref(at)) for at in range(4))
+    evidence = tuple(Evidence(f"Pod {index}", "Pending", ref(index)) for index in range(4))
     finding = Finding(
         code, health, stage, code.capitalize(), message, evidence=evidence, advice=advice
     )

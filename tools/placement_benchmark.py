@@ -51,29 +51,29 @@ class Bench:
         reasons.rules()  # Files are read once in the life of a worker.
         self._refs: dict[str, ObjectRef] = {}
         graph = OwnershipGraph()
-        self._room = NodeUsageTracker(graph, self._refs.get)
+        self._usage = NodeUsageTracker(graph, self._refs.get)
         started = time.process_time()
         for node in fleet.nodes:
-            self._room.put(node)
-        for thing in _everything(fleet):
-            if isinstance(thing, Pod):
-                self._room.put(thing)
+            self._usage.put(node)
+        for model in _everything(fleet):
+            if isinstance(model, Pod):
+                self._usage.put(model)
             else:
-                self._refs[thing.meta.ref.uid] = thing.meta.ref
-                if isinstance(thing, Owner):
-                    self._room.put(thing)
-            graph.put(thing)
+                self._refs[model.meta.ref.uid] = model.meta.ref
+                if isinstance(model, Owner):
+                    self._usage.put(model)
+            graph.put(model)
         self.taking_in = time.process_time() - started
         """CPU seconds for all nodes, pods and owners."""
         started = time.process_time()
-        self._nodes = self._room.at("")
+        self._nodes = self._usage.at("")
         self._nodes.running_gangs()
         self.making_room = time.process_time() - started
         """CPU seconds for the node usage, and for the gangs that run there."""
 
     def judge(self, gangs: Sequence[Gang]) -> Run:
         """Assess gangs as a poll does, without cached results."""
-        room = self.cold()
+        capacity = self.cold()
         # The garbage collector must not scan the fleet of this process while a gang is assessed.
         gc.collect()
         gc.freeze()
@@ -81,7 +81,7 @@ class Bench:
         verdicts: list[Verdict] = []
         for gang in gangs:
             started = time.process_time()
-            verdicts.append(assess(facts_of(gang, room)))
+            verdicts.append(assess(facts_of(gang, capacity)))
             each.append(time.process_time() - started)
         return Run(sum(each), tuple(each), tuple(verdicts))
 
@@ -98,7 +98,7 @@ def _everything(fleet: Fleet) -> Iterable[Owner | Group | Pod]:
         yield from gang.objects
 
 
-def facts_of(gang: Gang, room: ClusterCapacity) -> GangModel:
+def facts_of(gang: Gang, capacity: ClusterCapacity) -> GangModel:
     """Return the facts that a poll has about a gang on this capacity."""
-    cluster = ClusterView(room=room, kubernetes=(1, 37), gang_api_version="v1beta1")
+    cluster = ClusterView(room=capacity, kubernetes=(1, 37), gang_api_version="v1beta1")
     return build_gang(gang.root, GangObjects(gang.objects, memory_since=NOW), cluster, NOW)

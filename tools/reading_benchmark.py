@@ -89,13 +89,13 @@ class Bench:
         return pages(self._connection, PATH, lambda body: read_page(body, PODS))
 
     def _drain(self, version: str, changes: int, take: Callable[[bytes], object]) -> None:
-        left = changes
+        remaining = changes
         with Watch(self._connection, PATH, version, timeout_seconds=WATCH_SECONDS) as watch:
             for lines in watch:
                 for line in lines:
                     take(line)
-                left -= len(lines)
-                if left <= 0:
+                remaining -= len(lines)
+                if remaining <= 0:
                     return
 
 
@@ -130,9 +130,9 @@ def bench(pods: int, changes: int) -> Iterator[Bench]:
 
 
 def _timed(run: Callable[[], int | None]) -> tuple[float, int]:
-    began = time.process_time()
+    start = time.process_time()
     objects = run()
-    return time.process_time() - began, objects or 0
+    return time.process_time() - start, objects or 0
 
 
 def _poll() -> PollCost:
@@ -141,16 +141,16 @@ def _poll() -> PollCost:
 
     def timed_assess(*args: Any, **options: Any) -> bool:
         nonlocal judging
-        began = time.thread_time()
+        start = time.thread_time()
         try:
             return assess(*args, **options)
         finally:
-            judging += time.thread_time() - began
+            judging += time.thread_time() - start
 
     with patch.object(Assessor, "assess", timed_assess):
-        began = time.process_time()
+        start = time.process_time()
         (report,) = poll_once(CLUSTER)
-        total = time.process_time() - began
+        total = time.process_time() - start
     if not report.ok:
         raise RuntimeError(report.sentence)
     return PollCost(report.gangs, total, judging)

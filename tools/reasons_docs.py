@@ -74,41 +74,44 @@ class ReasonExample:
 
 def read_examples() -> tuple[ReasonExample, ...]:
     """Return the recorded examples by code."""
-    found = json.loads(EXAMPLES.read_text())
-    return tuple(ReasonExample(**{**one, "advice": tuple(one["advice"])}) for one in found)
+    recorded = json.loads(EXAMPLES.read_text())
+    return tuple(
+        ReasonExample(**{**example, "advice": tuple(example["advice"])}) for example in recorded
+    )
 
 
 def write_catalogue(text: str) -> str:
     """Return a document with the current catalogue between `<!-- reasons -->` and `<!-- end -->`."""
     catalogue = "\n".join(catalogue_lines(read_examples()))
-    return _BLOCK.sub(lambda found: f"{found[1]}\n{catalogue}\n{found[2]}", text)
+    return _BLOCK.sub(lambda match: f"{match[1]}\n{catalogue}\n{match[2]}", text)
 
 
 def catalogue_lines(examples: Iterable[ReasonExample]) -> Iterator[str]:
     """Yield the lines of all reasons, each under its earliest stage."""
     by_code: dict[str, list[ReasonExample]] = {}
-    for one in examples:
-        by_code.setdefault(one.code, []).append(one)
+    for example in examples:
+        by_code.setdefault(example.code, []).append(example)
     stages = {
-        code: min(Stage(one.stage).position for one in told) for code, told in by_code.items()
+        code: min(Stage(example.stage).position for example in code_examples)
+        for code, code_examples in by_code.items()
     }
     for stage in Stage:
         yield f"## {stage.value.capitalize()}: {_QUESTIONS[stage]}"
         yield ""
-        for code in sorted(code for code, at in stages.items() if at == stage.position):
+        for code in sorted(code for code, position in stages.items() if position == stage.position):
             yield from _reason_lines(code, by_code[code])
 
 
-def _reason_lines(code: str, told: list[ReasonExample]) -> Iterator[str]:
-    healths = dict.fromkeys(one.health for one in told)
-    yield f"### {told[0].title}"
+def _reason_lines(code: str, examples: list[ReasonExample]) -> Iterator[str]:
+    healths = dict.fromkeys(example.health for example in examples)
+    yield f"### {examples[0].title}"
     yield ""
     meaning = meaning_of(code)
     yield f"`{code}` · {', '.join(healths)}{f' · {meaning}' if meaning else ''}"
     yield ""
-    for one in told:
-        yield f"- {_plain(one.message)}"
-        yield from (f"  - → {_plain(step)}" for step in one.advice)
+    for example in examples:
+        yield f"- {_plain(example.message)}"
+        yield from (f"  - → {_plain(step)}" for step in example.advice)
     if code in LONGER:
         yield ""
         yield f"Can be longer than {LONGEST} characters: {LONGER[code]}."
@@ -118,9 +121,9 @@ def _reason_lines(code: str, told: list[ReasonExample]) -> Iterator[str]:
 def meaning_of(code: str) -> str:
     """Return the meaning from the docstring of the reason's file; empty if a file has several reasons."""
     for rule in reasons.rules():
-        words = _first_sentence(rule) if rule.code == code else ""
-        if words.startswith(f"`{code}`: "):
-            return words.removeprefix(f"`{code}`: ")
+        sentence = _first_sentence(rule) if rule.code == code else ""
+        if sentence.startswith(f"`{code}`: "):
+            return sentence.removeprefix(f"`{code}`: ")
     return ""
 
 

@@ -77,9 +77,11 @@ def healthy_jobset() -> Gang:
     return build_gang(jobset, objects, cluster, NOW)
 
 
-def _meta(group: str, kind: str, name: str, version: str = "v1", of: Owner | None = None) -> Meta:
+def _meta(
+    group: str, kind: str, name: str, version: str = "v1", owner_object: Owner | None = None
+) -> Meta:
     ref = ObjectRef(group, kind, "" if kind == "Node" else "team", name, f"uid-{kind}-{name}")
-    owner = of.meta.ref if of is not None else None
+    owner = owner_object.meta.ref if owner_object is not None else None
     controller = Controller(owner.group, owner.kind, owner.name, owner.uid) if owner else None
     owners = (controller.uid,) if controller else ()
     return Meta(version, ref, "1", 1, NOW - timedelta(minutes=10), None, controller, owners)
@@ -91,7 +93,7 @@ def _condition(type_: str) -> Condition:
 
 def _job(name: str, jobset: Owner) -> Owner:
     return Owner(
-        _meta("batch", "Job", name, of=jobset),
+        _meta("batch", "Job", name, owner_object=jobset),
         desired=_PODS_OF_A_JOB,
         pod_requests=(PodRequests(_PODS_OF_A_JOB, _REQUESTS),),
         completions=_PODS_OF_A_JOB,
@@ -108,7 +110,7 @@ def _pod(number: int, job: Owner) -> Pod:
     """Return a ready pod on the node of its Job."""
     name = job.meta.ref.name
     return Pod(
-        _meta("", "Pod", f"{name}-{number}", of=job),
+        _meta("", "Pod", f"{name}-{number}", owner_object=job),
         phase="Running",
         node=name,
         scheduler_name="default-scheduler",

@@ -94,7 +94,7 @@ def _held_jobs(records: dict[HoldKey, HoldRecord]) -> dict[HoldKey, ObjectRef]:
 
 def _not_tried_lately(found: Iterable[EndedHold], now: datetime) -> Iterator[EndedHold]:
     """Yield the Holds whose removal was not tried yet, or long enough ago; the earliest end first."""
-    overdue = sorted(found, key=lambda ended: ended.record.end)
+    overdue = sorted(found, key=lambda ended: ended.record.ends_at)
     tries = _tries(overdue, now)
     for ended in overdue:
         count, last = tries.get(ended.record.key, (0, now))
@@ -112,7 +112,9 @@ def _tries(overdue: Sequence[EndedHold], now: datetime) -> dict[HoldKey, tuple[i
     for start in range(0, len(overdue), AT_ONCE):
         since = Q()
         for ended in overdue[start : start + AT_ONCE]:
-            since |= Q(cluster=ended.cluster, uid=ended.job.uid, requested_at__gte=ended.record.end)
+            since |= Q(
+                cluster=ended.cluster, uid=ended.job.uid, requested_at__gte=ended.record.ends_at
+            )
         rows = Action.objects.filter(since, via=VIA_GANGBOARD, requested_at__lte=now).order_by()
         counted = rows.values_list("cluster_id", "context__ended_hold").annotate(
             Count("pk"), Max("requested_at")
@@ -124,7 +126,7 @@ def _tries(overdue: Sequence[EndedHold], now: datetime) -> dict[HoldKey, tuple[i
 def _request_release(ended: EndedHold, now: datetime, clock: DatabaseClock) -> Action:
     ref, cluster = ended.job, ended.cluster
     gang = gang_objects.find_gang(cluster.pk, ref.namespace, ref.uid)
-    end = ended.record.end.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    end = ended.record.ends_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     target = ActionTarget(cluster.name, ref.group, ref.kind, ref.namespace, ref.name, ref.uid)
     action_request = ActionRequest(
         Verb.RESUME,

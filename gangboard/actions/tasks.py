@@ -79,5 +79,5 @@ def start_heartbeat(sender: Any, **_: object) -> None:
 @worker_shutting_down.connect
 def stop_heartbeat(**_: object) -> None:
     """A worker that is told to stop is not dead."""
-    pulse.end()
-    prove_pulse.end()
+    pulse.stop()
+    prove_pulse.stop()

@@ -47,11 +47,13 @@ def is_literal(host: str) -> bool:
 
 def is_allowed(address: str, allowed: Sequence[Network]) -> bool:
     """Return whether a message may go to an IP address: a public one, or one in the allowed networks."""
-    given = read_address(address)
-    if given is None:
+    parsed = read_address(address)
+    if parsed is None:
         return False
-    found = embedded(given)
-    return is_within(given, allowed) or (found.is_global and not found.is_multicast)
+    embedded_address = embedded(parsed)
+    return is_within(parsed, allowed) or (
+        embedded_address.is_global and not embedded_address.is_multicast
+    )
 
 
 def guard_connections(allowed: Sequence[Network]) -> None:

@@ -82,11 +82,11 @@ def change_channel(
     Missing arguments keep the stored value. A new address is checked like the first one, keeps the secret,
     and gets the waiting messages at once.
     """
-    found = Channel.objects.filter(pk=channel_id).first()
-    if found is None:
+    stored = Channel.objects.filter(pk=channel_id).first()
+    if stored is None:
         return None
     # The check may take ten seconds, so it comes before the transaction.
-    service = _service_of(found.kind, address, post) if address else ""
+    service = _service_of(stored.kind, address, post) if address else ""
     now = timezone.now()
     with transaction.atomic():
         channel = Channel.objects.select_for_update().filter(pk=channel_id).first()
@@ -104,10 +104,10 @@ def change_channel(
             f"it has a new address ({service})" if address else "",
             f"it is for {users_in_words(channel)}" if users_in_words(channel) != old_users else "",
         ]
-        if words := ", ".join(filter(None, changes)):
+        if change_text := ", ".join(filter(None, changes)):
             # The other columns belong to the worker that sends to the channel now.
             channel.save(update_fields=[*_SET_BY_ADMIN, *(_SET_WITH_ADDRESS if address else ())])
-            sentence = f"Channel {old_name} was changed: {words}."
+            sentence = f"Channel {old_name} was changed: {change_text}."
             record("channel-changed", sentence, viewer, f"Channel/{old_name}", at=now)
     return channel
 
@@ -221,16 +221,16 @@ def _service_of(kind: str, address: str, post: Post) -> str:
 def _webhook_host(address: str) -> str:
     if problem := address_problem(address, ("https", "http")):
         raise NotifyError(f"the address {problem}")
-    parts = urlsplit(address)
-    host = parts.hostname or ""
-    if not host or "@" in parts.netloc:
+    url = urlsplit(address)
+    host = url.hostname or ""
+    if not host or "@" in url.netloc:
         raise NotifyError("the address of a webhook has a host, and neither user nor password")
     known = "127.0.0.1" if host == "localhost" else host
     if is_literal(known) and not is_allowed(known, settings.NOTIFY_NETWORKS):
         raise NotifyError(
             "the address is not public; the setting GANGBOARD_NOTIFY_NETWORKS can allow it"
         )
-    return f"{parts.scheme}://{parts.netloc}"[:LONGEST_SERVICE]
+    return f"{url.scheme}://{url.netloc}"[:LONGEST_SERVICE]
 
 
 class NotifyError(ValueError):

@@ -81,8 +81,8 @@ def due_channels(*, now: datetime) -> list[tuple[int, bool]]:
         deliveries__finished_at=None,
         deliveries__next_at__lte=now,
     )
-    found = due.order_by("failures", "pk").values_list("pk", "failures").distinct()
-    return [(id_, failures > 0) for id_, failures in found]
+    rows = due.order_by("failures", "pk").values_list("pk", "failures").distinct()
+    return [(id_, failures > 0) for id_, failures in rows]
 
 
 def serve(channel_id: int, *, post: Post = run_sender, clock: Clock = timezone.now) -> int:
@@ -91,9 +91,9 @@ def serve(channel_id: int, *, post: Post = run_sender, clock: Clock = timezone.n
     leases, holder = RealDatabaseClock(), uuid.uuid4().hex
     if not LEASES.take(row, holder, leases):
         return 0
-    tried, ends = 0, monotonic() + TURN
+    tried, turn_end = 0, monotonic() + TURN
     try:
-        while monotonic() < ends and (delivery := _claim(channel_id, clock())) is not None:
+        while monotonic() < turn_end and (delivery := _claim(channel_id, clock())) is not None:
             tried += 1
             outcome = _try(delivery, clock(), post)
             if outcome is not None:
@@ -117,22 +117,22 @@ def _claim(channel_id: int, now: datetime) -> Delivery | None:
             channel_id=channel_id, finished_at=None, next_at__lte=now
         ).select_related("channel")
         locked = pending.select_for_update(of=("self",))
-        found = locked.filter(rule=None).order_by("pk").first()
-        if found is None:
+        delivery = locked.filter(rule=None).order_by("pk").first()
+        if delivery is None:
             ready = locked.filter(Q(channel__next_at=None) | Q(channel__next_at__lte=now))
-            found = ready.order_by("-attempts", "pk").first()
-        if found is None:
+            delivery = ready.order_by("-attempts", "pk").first()
+        if delivery is None:
             return None
-        found.attempts += 1
-        found.save(update_fields=["attempts"])
-    return found
+        delivery.attempts += 1
+        delivery.save(update_fields=["attempts"])
+    return delivery
 
 
 def _try(delivery: Delivery, now: datetime, post: Post) -> Receipt | None:
     """Send a delivery once. A delivery without a message ends, and the result is None."""
-    message, why = _message(delivery, now)
+    message, reason = _message(delivery, now)
     if message is None:
-        _finish(delivery, GIVEN_UP, why, now)
+        _finish(delivery, GIVEN_UP, reason, now)
         return None
     channel = delivery.channel
     # The sender may take ten seconds, and connections to the database are few.

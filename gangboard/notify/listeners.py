@@ -27,9 +27,9 @@ class Listener:
     viewer: Viewer
     channels: tuple[Channel, ...]
 
-    def is_muted(self, at: datetime) -> bool:
+    def is_muted(self, when: datetime) -> bool:
         """Return whether the rule was muted at a time. A muted rule updates its marks and sends no message."""
-        return self.rule.muted_until is not None and at < self.rule.muted_until
+        return self.rule.muted_until is not None and when < self.rule.muted_until
 
     def matches_namespace(self, cluster_id: int, namespace: str) -> bool:
         """Return whether the rule covers a namespace that its owner may see."""
@@ -70,12 +70,14 @@ def read_listeners(triggers: Iterable[str]) -> list[Listener]:
         .prefetch_related("channels")
         .order_by("pk")
     )
-    found = list(rules)
-    viewers = viewers_of({rule.owner for rule in found if rule.owner is not None})
+    rule_list = list(rules)
+    viewers = viewers_of({rule.owner for rule in rule_list if rule.owner is not None})
     listeners = []
-    for rule in found:
+    for rule in rule_list:
         viewer = ADMINS if rule.owner_id is None else viewers[rule.owner_id]
-        usable = tuple(one for one in rule.channels.all() if may_use_channel(rule, one, viewer))
+        usable = tuple(
+            channel for channel in rule.channels.all() if may_use_channel(rule, channel, viewer)
+        )
         if usable and viewer.scopes:
             listeners.append(Listener(rule, viewer, usable))
     return listeners
@@ -85,7 +87,7 @@ class Marks:
     """The RuleMarks of some rules about some subjects. Use it inside a transaction."""
 
     def __init__(self, listeners: Sequence[Listener], subjects: Iterable[str]) -> None:
-        self._rules = [one.rule.pk for one in listeners]
+        self._rules = [listener.rule.pk for listener in listeners]
         self._known: dict[tuple[int, str], str] = {}
         self._new: dict[tuple[int, str], str] = {}
         self._forgotten: set[tuple[int, str]] = set()

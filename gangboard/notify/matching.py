@@ -27,13 +27,13 @@ def match_feed(*, now: datetime) -> int:
     for _ in range(MOST_ROUNDS):
         if number_events() < CHUNK:
             break
-    told = 0
+    total = 0
     for _ in range(MOST_ROUNDS):
         number, items = _match_some(now)
-        told += items
+        total += items
         if number < AT_ONCE:
             break
-    return told
+    return total
 
 
 def _match_some(now: datetime) -> tuple[int, int]:
@@ -48,9 +48,9 @@ def _match_some(now: datetime) -> tuple[int, int]:
         events = read_after(cursor.number, limit=AT_ONCE)
         if not events:
             return 0, 0
-        told = _match(events, now)
+        item_count = _match(events, now)
         NotifyCursor.objects.filter(pk=1).update(number=events[-1].number)
-    return len(events), told
+    return len(events), item_count
 
 
 def _match(events: Sequence[FeedEvent], now: datetime) -> int:
@@ -58,15 +58,15 @@ def _match(events: Sequence[FeedEvent], now: datetime) -> int:
     if not listeners:
         return 0
     gangs = {event.span.gang_id for event in events if event.span is not None}
-    marks, told = Marks(listeners, map(_subject, gangs)), PendingDeliveries()
+    marks, deliveries = Marks(listeners, map(_subject, gangs)), PendingDeliveries()
     for event in events:
         for listener in listeners:
-            if _tells(listener, event, marks):
+            if _matches_event(listener, event, marks):
                 assert event.number is not None  # noqa: S101  # of read_after
-                told.add(listener, event_item(event.number), at=event.at)
+                deliveries.add(listener, event_item(event.number), at=event.at)
                 if listener.rule.trigger == Trigger.RUNS:
                     end_rule(listener.rule, now=now)
-    number = told.queue(now=now)
+    number = deliveries.queue(now=now)
     marks.save(now=now)
     return number
 
@@ -81,12 +81,12 @@ def _subject(gang_id: str) -> str:
     return f"gang:{gang_id}"
 
 
-def _tells(listener: Listener, event: FeedEvent, marks: Marks) -> bool:
+def _matches_event(listener: Listener, event: FeedEvent, marks: Marks) -> bool:
     rule = listener.rule
     if rule.ended_at is not None:
         return False
     if event.type == FeedType.ACTION.value:
-        return _tells_action(listener, event)
+        return _matches_action(listener, event)
     span = event.span
     if span is None:
         return False
@@ -103,10 +103,10 @@ def _tells(listener: Listener, event: FeedEvent, marks: Marks) -> bool:
         marks.forget(rule, _subject(span.gang_id))
         # A rule about certain verdicts does not cover the end of a gang.
         return not rule.health and not rule.code and _is_about(listener, span)
-    return _tells_verdict(listener, span, marks)
+    return _matches_verdict(listener, span, marks)
 
 
-def _tells_verdict(listener: Listener, span: VerdictSpan, marks: Marks) -> bool:
+def _matches_verdict(listener: Listener, span: VerdictSpan, marks: Marks) -> bool:
     subject = _subject(span.gang_id)
     if _is_about(listener, span):
         return marks.is_new(listener.rule, subject, f"{span.health}/{span.code}")
@@ -127,11 +127,11 @@ def _is_about(listener: Listener, span: VerdictSpan) -> bool:
     )
 
 
-def _tells_action(listener: Listener, event: FeedEvent) -> bool:
+def _matches_action(listener: Listener, event: FeedEvent) -> bool:
     rule, action = listener.rule, event.action
     if action is None or rule.kind not in ("", action.kind):
         return False
     if rule.trigger == Trigger.REVERTED and action.state != ActionState.REVERTED:
         return False
-    wanted = rule.trigger in (Trigger.ACTION, Trigger.REVERTED)
-    return wanted and listener.matches_namespace(event.cluster_id, event.namespace)
+    is_triggered = rule.trigger in (Trigger.ACTION, Trigger.REVERTED)
+    return is_triggered and listener.matches_namespace(event.cluster_id, event.namespace)

@@ -67,16 +67,16 @@ def _title(rule: Rule, news: Sequence[News], number: int) -> str:
 
 def _body(rule: Rule, news: Sequence[News], readable: int, number: int) -> str:
     """Return the text for people. `readable` of the `number` changes were ranked."""
-    parts = [_paragraph(one) for one in news]
+    paragraphs = [_paragraph(entry) for entry in news]
     if number > len(news):
         first = f"the first {readable:,} of " if readable < number else ""
         worst = f"These are the worst {len(news)} of {first}{number:,}."
-        parts.append(f"{worst} All gangs: {public_url()}/")
+        paragraphs.append(f"{worst} All gangs: {public_url()}/")
     if rule.gang_id:
-        parts.append("You asked to be told once. No further message follows.")
+        paragraphs.append("You asked to be told once. No further message follows.")
     else:
-        parts.append(f"Rule: {rule.name}. Mute it: {public_url()}{PAGE}rules/{rule.pk}/mute/")
-    return "\n\n".join(parts)
+        paragraphs.append(f"Rule: {rule.name}. Mute it: {public_url()}{PAGE}rules/{rule.pk}/mute/")
+    return "\n\n".join(paragraphs)
 
 
 def _paragraph(news: News) -> str:
@@ -96,22 +96,22 @@ def _document(rule: Rule, news: Sequence[News], now: datetime) -> Mapping[str, A
             "rule": {"id": rule.pk, "name": rule.name, "trigger": rule.trigger},
             "events": [
                 {
-                    "number": one.number,
-                    "type": one.type,
-                    "at": one.at.isoformat(),
-                    "cluster": one.cluster,
-                    "namespace": one.namespace,
-                    "kind": one.kind,
-                    "name": one.name,
-                    "gang_id": one.gang_id,
-                    "health": one.health,
-                    "code": one.code,
-                    "accelerators": one.accelerators,
-                    "message": one.sentence,
-                    "next_step": one.next_step,
-                    "url": f"{public_url()}{one.path}",
+                    "number": entry.number,
+                    "type": entry.type,
+                    "at": entry.at.isoformat(),
+                    "cluster": entry.cluster,
+                    "namespace": entry.namespace,
+                    "kind": entry.kind,
+                    "name": entry.name,
+                    "gang_id": entry.gang_id,
+                    "health": entry.health,
+                    "code": entry.code,
+                    "accelerators": entry.accelerators,
+                    "message": entry.sentence,
+                    "next_step": entry.next_step,
+                    "url": f"{public_url()}{entry.path}",
                 }
-                for one in news
+                for entry in news
             ],
         },
     }

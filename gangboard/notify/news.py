@@ -19,7 +19,7 @@ from gangboard.store.access import Viewer
 from gangboard.store.models import Cluster, FeedEvent, Gang, VerdictSpan
 
 _NO_SEVERITY = len(Health)
-_AT_ONCE = 500
+_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,24 +90,24 @@ def read_news(items: Sequence[Item], *, viewer: Viewer, now: datetime) -> list[N
         for span in VerdictSpan.objects.filter(pk__in=batch)
     }
     spans = [event.span for event in events.values() if event.span] + list(waiting.values())
-    scene = _Scene.read(spans, viewer=viewer, now=now)
-    found: list[News | None] = []
+    scene = _Rows.read(spans, viewer=viewer, now=now)
+    texts: list[News | None] = []
     for item in items:
         if item["type"] == "event":
             event = events.get(item["id"])
-            found.append(_of_event(event, scene, viewer) if event is not None else None)
+            texts.append(_of_event(event, scene, viewer) if event is not None else None)
         elif item["type"] == "span":
             span = waiting.get(item["id"])
-            found.append(scene.of_span(span, _type_of(span)) if span is not None else None)
+            texts.append(scene.of_span(span, _type_of(span)) if span is not None else None)
         elif item["type"] == "hold":
-            found.append(_of_hold(item, scene, viewer))
+            texts.append(_of_hold(item, scene, viewer))
         elif item["type"] == "silent":
-            found.append(_of_cluster(item, viewer, now))
-    return [one for one in found if one is not None]
+            texts.append(_of_cluster(item, viewer, now))
+    return [text for text in texts if text is not None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Scene:
+class _Rows:
     """The rows that the texts of one delivery need."""
 
     rows: Mapping[int, SpanRow]
@@ -116,7 +116,7 @@ class _Scene:
     now: datetime
 
     @classmethod
-    def read(cls, spans: Iterable[VerdictSpan], *, viewer: Viewer, now: datetime) -> _Scene:
+    def read(cls, spans: Iterable[VerdictSpan], *, viewer: Viewer, now: datetime) -> _Rows:
         """Read all rows (3 queries, and those of redaction)."""
         spans = list(spans)
         clusters = read_freshness(viewer=viewer, now=now)
@@ -139,7 +139,7 @@ class _Scene:
         gang = self.gangs.get(span.gang_id)
         living = gang is not None and gang.gone_at is None
         same = gang is not None and living and (gang.health, gang.code) == (row.health, row.code)
-        word = "Deleted" if type == "deleted" else row.face.label
+        label = "Deleted" if type == "deleted" else row.face.label
         name = f"{printable(span.kind)} {printable(span.name)}"
         sentence = f"{row.title}. {row.message}" if row.title else row.message
         if type == "deleted":
@@ -158,7 +158,7 @@ class _Scene:
             health=row.health,
             code=row.code,
             accelerators=span.accelerators,
-            subject=f"{word}: {name} ({printable(span.namespace)}, {cluster})",
+            subject=f"{label}: {name} ({printable(span.namespace)}, {cluster})",
             sentence=sentence,
             next_step=gang.next_step if gang is not None and same and type != "deleted" else "",
             path=f"/gangs/{span.gang_id}/",
@@ -167,8 +167,8 @@ class _Scene:
 
 
 def _type_of(span: VerdictSpan) -> str:
-    ends = (Health.RUNNING, Health.SUCCEEDED, Health.FAILED)
-    return "verdict" if span.health in ends else "waits"
+    settled = (Health.RUNNING, Health.SUCCEEDED, Health.FAILED)
+    return "verdict" if span.health in settled else "waits"
 
 
 def _since_then(gang: GangRow | None) -> str:
@@ -177,7 +177,7 @@ def _since_then(gang: GangRow | None) -> str:
     return f"{gang.face.label}, {gang.title}"
 
 
-def _of_event(event: FeedEvent, scene: _Scene, viewer: Viewer) -> News | None:
+def _of_event(event: FeedEvent, scene: _Rows, viewer: Viewer) -> News | None:
     if not viewer.sees(event.cluster_id, event.namespace):
         return None
     if event.span is not None:
@@ -202,7 +202,7 @@ def _of_event(event: FeedEvent, scene: _Scene, viewer: Viewer) -> News | None:
     )
 
 
-def _of_hold(item: Item, scene: _Scene, viewer: Viewer) -> News | None:
+def _of_hold(item: Item, scene: _Rows, viewer: Viewer) -> News | None:
     cluster = scene.clusters.get(item["cluster"])
     if cluster is None or not viewer.sees(item["cluster"], item["namespace"]):
         return None
@@ -245,10 +245,10 @@ def _rank(health: str, accelerators: float) -> tuple[int, float]:
     return Health(health).severity if known else _NO_SEVERITY, -accelerators
 
 
-def _clock(at: datetime) -> str:
-    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+def _clock(when: datetime) -> str:
+    return when.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _batches(ids: Sequence[int]) -> Iterable[Sequence[int]]:
-    for start in range(0, len(ids), _AT_ONCE):
-        yield ids[start : start + _AT_ONCE]
+    for start in range(0, len(ids), _BATCH):
+        yield ids[start : start + _BATCH]

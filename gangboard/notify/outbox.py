@@ -39,15 +39,19 @@ def queue_items(
 def _open_delivery(rule: Rule, channel: Channel) -> Delivery | None:
     """Return the newest delivery, locked, if it has had no attempt."""
     newest = Delivery.objects.filter(rule=rule, channel=channel).exclude(error=LEFT_OUT)
-    found = newest.order_by("-pk").select_for_update().first()
-    return found if found is not None and found.state == WAITING and not found.attempts else None
+    delivery = newest.order_by("-pk").select_for_update().first()
+    return (
+        delivery
+        if delivery is not None and delivery.state == WAITING and not delivery.attempts
+        else None
+    )
 
 
 def _queue_for_people(rule: Rule, channel: Channel, items: list[Item], now: datetime) -> None:
-    if (found := _open_delivery(rule, channel)) is not None:
-        _append(found, items)
+    if (open_delivery := _open_delivery(rule, channel)) is not None:
+        _append(open_delivery, items)
         return
-    if not _room(channel):
+    if not _free_slots(channel):
         _leave_out(rule, channel, len(items), now)
         return
     last = Delivery.objects.filter(rule=rule, channel=channel).order_by("-pk").first()
@@ -56,28 +60,28 @@ def _queue_for_people(rule: Rule, channel: Channel, items: list[Item], now: date
 
 
 def _queue_for_program(rule: Rule, channel: Channel, items: list[Item], now: datetime) -> None:
-    found = _open_delivery(rule, channel)
-    if found is not None and len(found.items) < MOST_OF_WEBHOOK:
-        room = MOST_OF_WEBHOOK - len(found.items)
-        _append(found, items[:room])
-        items = items[room:]
+    open_delivery = _open_delivery(rule, channel)
+    if open_delivery is not None and len(open_delivery.items) < MOST_OF_WEBHOOK:
+        space = MOST_OF_WEBHOOK - len(open_delivery.items)
+        _append(open_delivery, items[:space])
+        items = items[space:]
     if not items:
         return
-    accepted = _room(channel) * MOST_OF_WEBHOOK
+    accepted = _free_slots(channel) * MOST_OF_WEBHOOK
     for start in range(0, min(len(items), accepted), MOST_OF_WEBHOOK):
         _add(rule, channel, items[start : start + MOST_OF_WEBHOOK], now, now)
     if len(items) > accepted:
         _leave_out(rule, channel, len(items) - accepted, now)
 
 
-def _room(channel: Channel) -> int:
+def _free_slots(channel: Channel) -> int:
     """Return how many more messages a channel may queue."""
     return max(0, MOST_WAITING - Delivery.objects.filter(channel=channel, finished_at=None).count())
 
 
 def _append(delivery: Delivery, items: list[Item]) -> None:
-    room = max(0, MOST_FOR_PEOPLE - len(delivery.items))
-    delivery.items = add_more([*delivery.items, *items[:room]], len(items[room:]))
+    space = max(0, MOST_FOR_PEOPLE - len(delivery.items))
+    delivery.items = add_more([*delivery.items, *items[:space]], len(items[space:]))
     delivery.save(update_fields=["items"])
 
 

@@ -48,7 +48,7 @@ Post = Callable[[Mapping[str, Any]], Receipt]
 
 def run_sender(order: Mapping[str, Any]) -> Receipt:
     """Run an order in a separate process, which ends within DEADLINE."""
-    document = {**order, "networks": [str(one) for one in settings.NOTIFY_NETWORKS]}
+    document = {**order, "networks": [str(network) for network in settings.NOTIFY_NETWORKS]}
     try:
         done = subprocess.run(
             (sys.executable, "-m", "gangboard.notify.sender"),
@@ -87,9 +87,9 @@ def send(channel: Channel, message: Message, *, key: str, at: datetime, post: Po
     return post({"do": "apprise", "address": address, "title": message.title, "body": message.body})
 
 
-def sign(secret: str, key: str, at: datetime, body: str) -> dict[str, str]:
+def sign(secret: str, key: str, when: datetime, body: str) -> dict[str, str]:
     """Return the headers of a webhook, signed as Standard Webhooks requires."""
-    stamp = str(int(at.timestamp()))
+    stamp = str(int(when.timestamp()))
     signed = hmac.new(
         base64.b64decode(secret.removeprefix("whsec_")),
         f"{key}.{stamp}.{body}".encode(),

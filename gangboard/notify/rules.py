@@ -83,14 +83,14 @@ def make_rule(
     """
     if for_admins and not viewer.is_admin:
         raise NotifyError("only an admin makes rules of all admins")
-    given = {key: conditions.get(key) or None for key in CONDITIONS}
-    columns = _checked(trigger, given, viewer)
+    values = {key: conditions.get(key) or None for key in CONDITIONS}
+    columns = _validated_columns(trigger, values, viewer)
     return _make(viewer, name, trigger, _find_channels(viewer, channels), for_admins, columns)
 
 
 def make_gang_rule(*, viewer: Viewer, gang_id: str, channels: Sequence[str]) -> Rule:
     """Create a rule that reports once when a gang runs or ends. Raises NotifyError."""
-    found = _find_channels(viewer, channels)
+    channel_list = _find_channels(viewer, channels)
     with transaction.atomic():
         gang = Gang.objects.filter(viewer.gang_filter(), pk=gang_id).first()
         if gang is None:
@@ -104,7 +104,7 @@ def make_gang_rule(*, viewer: Viewer, gang_id: str, channels: Sequence[str]) -> 
             raise NotifyError("you will be told already")
         columns = {"gang_id": gang_id, "cluster_id": gang.cluster_id}
         name = f"{gang.kind} {gang.name} runs"[:60]
-        return _make(viewer, name, Trigger.RUNS, found, False, columns)
+        return _make(viewer, name, Trigger.RUNS, channel_list, False, columns)
 
 
 def change_rule(*, viewer: Viewer, rule_id: int, **changes: Any) -> bool:
@@ -120,22 +120,22 @@ def change_rule(*, viewer: Viewer, rule_id: int, **changes: Any) -> bool:
         if rule is None:
             return False
         owner, before = owner_of(rule, viewer), _settings_of(rule)
-        wanted = before | {name: changes[name] for name in before if name in changes}
-        columns = {"name": wanted["name"]}
+        new_settings = before | {name: changes[name] for name in before if name in changes}
+        columns = {"name": new_settings["name"]}
         if not rule.gang_id:
-            conditions = {name: wanted[name] or None for name in CONDITIONS}
-            columns |= {"trigger": str(wanted["trigger"])}
-            columns |= _checked(wanted["trigger"], conditions, owner)
-        elif any(wanted[name] != before[name] for name in ("trigger", *CONDITIONS)):
+            conditions = {name: new_settings[name] or None for name in CONDITIONS}
+            columns |= {"trigger": str(new_settings["trigger"])}
+            columns |= _validated_columns(new_settings["trigger"], conditions, owner)
+        elif any(new_settings[name] != before[name] for name in ("trigger", *CONDITIONS)):
             raise NotifyError("a rule about one gang has a name and channels, and no conditions")
-        channels = _find_channels(owner, wanted["channels"])
+        channels = _find_channels(owner, new_settings["channels"])
         for name, value in columns.items():
             setattr(rule, name, value)
         rule.save(update_fields=list(columns))
         rule.channels.set(channels)
         rule.deliveries.filter(finished_at=None).exclude(channel__in=channels).delete()
-        if words := _changes_in_words(before, _settings_of(rule)):
-            sentence = f"Rule {before['name']} was changed: {words}."
+        if change_text := _changes_text(before, _settings_of(rule)):
+            sentence = f"Rule {before['name']} was changed: {change_text}."
             record("rule-changed", sentence, viewer, f"Rule/{before['name']}", at=now)
     return True
 
@@ -155,16 +155,16 @@ def _settings_of(rule: Rule) -> dict[str, Any]:
     return {"name": rule.name, "trigger": rule.trigger, "channels": channels, **conditions}
 
 
-def _changes_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+def _changes_text(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """Return the differences as text: `minutes from 10 to 5, channels from mail to mail and ops`."""
     return ", ".join(
-        f"{name.replace('_', ' ')} from {_in_words(before[name])} to {_in_words(after[name])}"
+        f"{name.replace('_', ' ')} from {_value_text(before[name])} to {_value_text(after[name])}"
         for name in before
         if before[name] != after[name]
     )
 
 
-def _in_words(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, list):
         return " and ".join(value) or "none"
     return "any" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
@@ -236,10 +236,10 @@ def _make(
         )
         rule.channels.set(channels)
         to = ", ".join(channel.name for channel in channels)
-        whose = " of all admins" if for_admins else ""
+        scope_text = " of all admins" if for_admins else ""
         record(
             "rule-made",
-            f"Rule {name}{whose} was made; it sends to {to}.",
+            f"Rule {name}{scope_text} was made; it sends to {to}.",
             viewer,
             f"Rule/{name}",
             at=now,
@@ -248,40 +248,40 @@ def _make(
 
 
 def _find_channels(viewer: Viewer, names: Sequence[str]) -> list[Channel]:
-    wanted = set(names)
-    found = list(usable_channels(viewer).filter(Q(name__in=wanted)))
-    if not wanted:
+    unique_names = set(names)
+    channel_list = list(usable_channels(viewer).filter(Q(name__in=unique_names)))
+    if not unique_names:
         raise NotifyError("choose a channel")
-    if missing := sorted(wanted - {channel.name for channel in found}):
+    if missing := sorted(unique_names - {channel.name for channel in channel_list}):
         raise NotifyError(f"there is no channel {missing[0]!r} that the rule may use")
-    return found
+    return channel_list
 
 
-def _checked(trigger: str, given: Mapping[str, Any], viewer: Viewer) -> dict[str, Any]:
+def _validated_columns(trigger: str, values: Mapping[str, Any], viewer: Viewer) -> dict[str, Any]:
     """Return the columns of the conditions. Raises NotifyError."""
     if trigger not in set(Trigger) or trigger == Trigger.RUNS:
         raise NotifyError(f"a rule cannot wait for {trigger!r}")
     meaning = TRIGGER_INFO[Trigger(trigger)]
-    for name, value in given.items():
+    for name, value in values.items():
         if value is not None and name not in meaning.conditions:
             raise NotifyError(f"{name} means nothing for this kind of rule: leave it empty")
-    minutes = given["minutes"]
+    minutes = values["minutes"]
     if trigger in NEED_MINUTES and not (minutes and 1 <= minutes <= MOST_MINUTES):
         raise NotifyError(f"say after how many minutes: 1 to {MOST_MINUTES:,}")
-    if given["health"] and given["health"] not in set(Health):
-        raise NotifyError(f"there is no health {given['health']!r}")
+    if values["health"] and values["health"] not in set(Health):
+        raise NotifyError(f"there is no health {values['health']!r}")
     cluster = None
-    if given["cluster"]:
+    if values["cluster"]:
         clusters = Cluster.objects.filter(viewer.cluster_filter())
-        cluster = clusters.filter(name=given["cluster"]).first()
+        cluster = clusters.filter(name=values["cluster"]).first()
         if cluster is None:
             raise NotifyError(
-                f"there is no cluster {given['cluster']!r} that the owner of the rule may see"
+                f"there is no cluster {values['cluster']!r} that the owner of the rule may see"
             )
-    texts = {name: given[name] or "" for name in ("namespace", "kind", "code", "health")}
+    texts = {name: values[name] or "" for name in ("namespace", "kind", "code", "health")}
     return {
         **texts,
         "cluster": cluster,
         "minutes": minutes,
-        "accelerators_at_least": given["accelerators_at_least"],
+        "accelerators_at_least": values["accelerators_at_least"],
     }

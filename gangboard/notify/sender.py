@@ -41,7 +41,7 @@ def main() -> None:
     order = json.load(sys.stdin)
     logging.disable(logging.CRITICAL)  # Libraries log addresses with secrets.
     _limit_process()
-    addresses.guard_connections([ip_network(one) for one in order["networks"]])
+    addresses.guard_connections([ip_network(network) for network in order["networks"]])
     addresses.limit_answers(MOST_RECEIVED)
     work = {"check": check, "apprise": send_by_apprise, "webhook": send_webhook}[order["do"]]
     json.dump(work(order), sys.stdout)
@@ -55,10 +55,10 @@ def _limit_process() -> None:
 
 def check(order: Answer) -> Answer:
     """Return the service name of an apprise address, or a sentence about its fault."""
-    found = _service(order["address"])
-    if isinstance(found, str):
-        return answer(found)
-    return answer(service=str(found.service_name))
+    service = _service(order["address"])
+    if isinstance(service, str):
+        return answer(service)
+    return answer(service=str(service.service_name))
 
 
 def send_by_apprise(order: Answer) -> Answer:
@@ -66,15 +66,15 @@ def send_by_apprise(order: Answer) -> Answer:
     import apprise
     import requests
 
-    found = _service(order["address"])
-    if isinstance(found, str):
-        return answer(found, final=True)
+    service = _service(order["address"])
+    if isinstance(service, str):
+        return answer(service, final=True)
     codes: list[int] = []
     problems: list[str] = []
     _note_answers(requests.adapters.HTTPAdapter, codes, problems)
     mail_codes = _note_mail_codes()
-    found.socket_connect_timeout = found.socket_read_timeout = SECONDS
-    sent = found.notify(
+    service.socket_connect_timeout = service.socket_read_timeout = SECONDS
+    sent = service.notify(
         body=order["body"], title=order["title"], body_format=apprise.NotifyFormat.TEXT
     )
     if sent:
@@ -95,14 +95,14 @@ def _service(address: str) -> Any:
         async_mode=False,
     )
     try:
-        found = apprise.Apprise.instantiate(address, asset=asset, suppress_exceptions=True)
+        service = apprise.Apprise.instantiate(address, asset=asset, suppress_exceptions=True)
     except (OSError, ValueError, TypeError):  # A plugin with its own validation.
-        found = None
-    if found is None:
+        service = None
+    if service is None:
         return "This is no address that apprise knows: see the list of its services."
-    if type(found).__module__.split(".")[2] in LOCAL or not found.enabled:
+    if type(service).__module__.split(".")[2] in LOCAL or not service.enabled:
         return "This service is not available here."
-    return found
+    return service
 
 
 def _note_answers(adapter: Any, codes: list[int], problems: list[str]) -> None:
@@ -189,11 +189,11 @@ def _cause(error: BaseException) -> str:
     names: set[str] = set()
     cause: BaseException | None = error
     while cause is not None and len(names) < 20:
-        names.update(one.__name__ for one in type(cause).__mro__)
-        parts = [one for one in cause.args if isinstance(one, BaseException)]
+        names.update(error_class.__name__ for error_class in type(cause).__mro__)
+        nested = [argument for argument in cause.args if isinstance(argument, BaseException)]
         reason = getattr(cause, "reason", None)
-        parts += [reason] if isinstance(reason, BaseException) else []
-        cause = parts[0] if parts else cause.__cause__ or cause.__context__
+        nested += [reason] if isinstance(reason, BaseException) else []
+        cause = nested[0] if nested else cause.__cause__ or cause.__context__
     if names & {"NameResolutionError", "gaierror"}:
         return "The name of the receiver cannot be resolved."
     if names & {"SSLError", "SSLCertVerificationError"}:

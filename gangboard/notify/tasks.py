@@ -47,4 +47,4 @@ def start_heartbeat(sender: Any, **_: object) -> None:
 @worker_shutting_down.connect
 def stop_heartbeat(**_: object) -> None:
     """Remove the heartbeat of a worker that stops on purpose."""
-    pulse.end()
+    pulse.stop()

@@ -39,23 +39,26 @@ def match_waiting(*, now: datetime) -> int:
     if not listeners:
         return 0
     clusters = read_freshness(viewer=ADMINS, now=now)
-    found = [
-        *_long_waits(_of(listeners, Trigger.WAITS), clusters, now),
-        *_ending_holds(_of(listeners, Trigger.HOLD_ENDS), clusters, now),
-        *_silent_clusters(_of(listeners, Trigger.SILENT), clusters, now),
-        *_running(_of(listeners, Trigger.RUNS), clusters),
+    candidates = [
+        *_long_waits(_with_trigger(listeners, Trigger.WAITS), clusters, now),
+        *_ending_holds(_with_trigger(listeners, Trigger.HOLD_ENDS), clusters, now),
+        *_silent_clusters(_with_trigger(listeners, Trigger.SILENT), clusters, now),
+        *_running(_with_trigger(listeners, Trigger.RUNS), clusters),
     ]
-    if not found:
+    if not candidates:
         return 0
     with transaction.atomic():
         NotifyCursor.objects.select_for_update().filter(pk=1).first()
-        marks, told = Marks(listeners, (subject for _, subject, _, _ in found)), PendingDeliveries()
-        for listener, subject, mark, item in found:
+        marks, deliveries = (
+            Marks(listeners, (subject for _, subject, _, _ in candidates)),
+            PendingDeliveries(),
+        )
+        for listener, subject, mark, item in candidates:
             if marks.is_new(listener.rule, subject, mark):
-                told.add(listener, item, at=now)
+                deliveries.add(listener, item, at=now)
                 if listener.rule.trigger == Trigger.RUNS:
                     end_rule(listener.rule, now=now)
-        number = told.queue(now=now)
+        number = deliveries.queue(now=now)
         marks.save(now=now)
     return number
 
@@ -64,15 +67,15 @@ Candidate = tuple[Listener, str, str, Item]
 """(listener, subject, mark, item)."""
 
 
-def _of(listeners: Sequence[Listener], trigger: Trigger) -> list[Listener]:
-    return [one for one in listeners if one.rule.trigger == trigger]
+def _with_trigger(listeners: Sequence[Listener], trigger: Trigger) -> list[Listener]:
+    return [listener for listener in listeners if listener.rule.trigger == trigger]
 
 
 def _long_waits(
     listeners: Sequence[Listener], clusters: dict[int, Freshness], now: datetime
 ) -> Iterator[Candidate]:
     """Yield gangs with their open spans. Gangs of silent clusters are not known to wait."""
-    seen = [id_ for id_, cluster in clusters.items() if not cluster.is_silent]
+    visible = [id_ for id_, cluster in clusters.items() if not cluster.is_silent]
     for listener in listeners:
         rule = listener.rule
         healths = [rule.health] if rule.health else list(WAITS)
@@ -80,7 +83,7 @@ def _long_waits(
         gangs = Gang.objects.filter(
             listener.viewer.gang_filter(),
             gone_at=None,
-            cluster_id__in=seen,
+            cluster_id__in=visible,
             health__in=healths,
             since__lte=before,
         )
@@ -104,12 +107,12 @@ def _long_waits(
                 accelerators=accelerators,
             ):
                 waiting[id_] = f"{health}/{code}/{since.isoformat()}"
-        spans = _open_spans(_not_told(listener, waiting))
+        spans = _open_spans(_unreported(listener, waiting))
         for gang_id, span_id in spans.items():
             yield listener, f"wait:{gang_id}", waiting[gang_id], span_item(span_id)
 
 
-def _not_told(listener: Listener, waiting: dict[str, str]) -> list[str]:
+def _unreported(listener: Listener, waiting: dict[str, str]) -> list[str]:
     marks = Marks([listener], (f"wait:{gang_id}" for gang_id in waiting))
     return [
         id_ for id_, mark in waiting.items() if marks.is_new(listener.rule, f"wait:{id_}", mark)
@@ -117,13 +120,13 @@ def _not_told(listener: Listener, waiting: dict[str, str]) -> list[str]:
 
 
 def _open_spans(gang_ids: Sequence[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    spans_by_gang: dict[str, int] = {}
     for start in range(0, len(gang_ids), BATCH):
         spans = VerdictSpan.objects.filter(
             gang_id__in=gang_ids[start : start + BATCH], ended_at=None
         )
-        found.update(spans.values_list("gang_id", "pk"))
-    return found
+        spans_by_gang.update(spans.values_list("gang_id", "pk"))
+    return spans_by_gang
 
 
 def _ending_holds(
@@ -187,8 +190,8 @@ def _silent_clusters(
         mark = cluster.contact_at.isoformat() if cluster.contact_at else "never"
         item: Item = {"type": "silent", "cluster": cluster.cluster_id}
         for listener in listeners:
-            wanted = listener.rule.cluster_id in (None, cluster.cluster_id)
-            if wanted and listener.viewer.counts_nodes(cluster.cluster_id):
+            is_covered = listener.rule.cluster_id in (None, cluster.cluster_id)
+            if is_covered and listener.viewer.counts_nodes(cluster.cluster_id):
                 yield listener, f"cluster:{cluster.cluster_id}", mark, item
 
 

@@ -54,10 +54,10 @@ def check_setting_names(**_: Any) -> list[CheckMessage]:
 @register(Tags.security, deploy=True)
 def check_metrics_access(**_: Any) -> list[CheckMessage]:
     """Report weak access control of `/metrics`."""
-    found: list[CheckMessage] = []
+    messages: list[CheckMessage] = []
     token, networks = settings.METRICS_TOKEN, settings.METRICS_NETWORKS
     if token and len(token) < SHORTEST_TOKEN:
-        found.append(
+        messages.append(
             Warning(
                 f"GANGBOARD_METRICS_TOKEN has fewer than {SHORTEST_TOKEN} characters.",
                 hint="Make one with: openssl rand -hex 24",
@@ -65,11 +65,11 @@ def check_metrics_access(**_: Any) -> list[CheckMessage]:
             )
         )
     if not token and any(network.prefixlen == 0 for network in networks):
-        found.append(
+        messages.append(
             Warning(
                 "GANGBOARD_METRICS_NETWORKS names every address, so anybody can read /metrics.",
                 hint="Name the network of the scrapers, or set GANGBOARD_METRICS_TOKEN as well.",
                 id="gangboard.W002",
             )
         )
-    return found
+    return messages

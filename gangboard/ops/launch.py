@@ -37,7 +37,7 @@ class LaunchError(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServerAddress:
     """The address on which the web server listens."""
 
     host: str
@@ -60,10 +60,12 @@ class Place:
 
     def answers(self) -> bool:
         """Return whether the web server answers its health check."""
-        with closing(http.client.HTTPConnection(self.connect_host, self.port, timeout=1)) as asked:
+        with closing(
+            http.client.HTTPConnection(self.connect_host, self.port, timeout=1)
+        ) as connection:
             try:
-                asked.request("GET", "/healthz")
-                return asked.getresponse().status == 200
+                connection.request("GET", "/healthz")
+                return connection.getresponse().status == 200
             except (OSError, http.client.HTTPException):
                 return False
 
@@ -73,7 +75,7 @@ def launch(
     host: str,
     port: int,
     kubeconfig: Path | None,
-    say: Callable[[str], None],
+    report_progress: Callable[[str], None],
     announce: Callable[[str], None],
 ) -> None:
     """Migrate, start all processes, announce address and sign-in link, and stay until a signal.
@@ -90,33 +92,35 @@ def launch(
             access = read_access(kubeconfig)
             name = access.cluster_name
             new = save_access(name, access)
-            say(f"Cluster {name} {'is watched from now on' if new else 'has been watched before'}.")
-        place = Place(host, free_port(host, port))
+            report_progress(
+                f"Cluster {name} {'is watched from now on' if new else 'has been watched before'}."
+            )
+        place = ServerAddress(host, free_port(host, port))
         if is_address(host) and ip_address(host).is_loopback:
             # Clusters of a laptop (kind, minikube) are on this machine, and so are all users of
             # the pages.
             os.environ.setdefault(CLUSTER_NETWORKS, "0.0.0.0/0,::/0")
-        with Supervisor(say) as supervisor:
+        with Supervisor(report_progress) as supervisor:
             try:
-                _run(supervisor, place, say, announce)
+                _run(supervisor, place, report_progress, announce)
             finally:
                 public_address.forget_address()
 
 
 def _run(
     supervisor: Supervisor,
-    place: Place,
-    say: Callable[[str], None],
+    place: ServerAddress,
+    report_progress: Callable[[str], None],
     announce: Callable[[str], None],
 ) -> None:
-    fleet = _start_simulated(supervisor, say)
+    fleet = _start_simulated(supervisor, report_progress)
     _start_own(supervisor, place)
 
     def is_up() -> bool:
         return (fleet is None or fleet.point()) and place.answers()
 
     if not supervisor.wait(is_up, START_SECONDS):
-        if supervisor.stop_asked:
+        if supervisor.is_stopping:
             return
         raise LaunchError(f"gangboard did not answer within {START_SECONDS:g} seconds")
     public_address.remember_address(place.url)
@@ -127,22 +131,24 @@ def _run(
     announce(public_address.sign_in_url(authentication.create_sign_in_link(user=user)))
     connections.close_all()
     supervisor.run(fleet.point if fleet is not None else None)
-    say("Ending.")
+    report_progress("Ending.")
 
 
 def _start_simulated(
-    supervisor: Supervisor, say: Callable[[str], None]
+    supervisor: Supervisor, report_progress: Callable[[str], None]
 ) -> SimulatedClusters | None:
     if real := real_clusters():
         for name in remove_simulated():
-            say(f"The simulated cluster {name} is gone, because {real[0]} is configured.")
+            report_progress(
+                f"The simulated cluster {name} is gone, because {real[0]} is configured."
+            )
         return None
-    fleet = SimulatedClusters(settings.STATE_DIR / "simulator", say)
+    fleet = SimulatedClusters(settings.STATE_DIR / "simulator", report_progress)
     fleet.start(supervisor, code=settings.BASE_DIR)
     return fleet
 
 
-def _start_own(supervisor: Supervisor, place: Place) -> None:
+def _start_own(supervisor: Supervisor, place: ServerAddress) -> None:
     code, state = settings.BASE_DIR, settings.STATE_DIR
     if not settings.REDIS_URL:
         # Tasks of an earlier run. Those of a dead worker would stay there forever.

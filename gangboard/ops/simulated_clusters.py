@@ -72,8 +72,8 @@ class SimulatedClusters:
 
     folder: Path
     """Folder of their kubeconfigs."""
-    say: Callable[[str], None]
-    _seen: dict[str, str] = field(default_factory=dict)
+    report_progress: Callable[[str], None]
+    _saved_texts: dict[str, str] = field(default_factory=dict)
 
     def start(self, supervisor: Supervisor, *, code: Path) -> None:
         """Start the simulators in the folder `code`."""
@@ -107,16 +107,16 @@ class SimulatedClusters:
             text = path.read_text(encoding="utf-8")
         except OSError:
             return False  # It does not listen yet.
-        if text == self._seen.get(name):
+        if text == self._saved_texts.get(name):
             return True
         try:
             save_access(name, read_access(path))
             # The simulator writes the actor's file first.
             save_actor(name, read_access(self._actor_kubeconfig(name)), by="gangboard")
         except (clusters.ClusterError, Error) as error:
-            self.say(f"Cluster {name} could not be added yet: {error}")
+            self.report_progress(f"Cluster {name} could not be added yet: {error}")
             return False
-        self._seen[name] = text
+        self._saved_texts[name] = text
         return True
 
     def _kubeconfig(self, name: str) -> Path:

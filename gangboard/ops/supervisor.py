@@ -60,26 +60,30 @@ class Supervisor:
     """
 
     def __init__(
-        self, say: Callable[[str], None], *, grace: float = GRACE, first_pause: float = FIRST_PAUSE
+        self,
+        report_progress: Callable[[str], None],
+        *,
+        grace: float = GRACE,
+        first_pause: float = FIRST_PAUSE,
     ) -> None:
-        self._say = say
+        self._report_progress = report_progress
         self._grace = grace
         self._first_pause = first_pause
         self._children: list[_Running] = []
-        self._stop_asked = False
+        self._is_stopping = False
 
     def __enter__(self) -> Supervisor:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._ask_to_stop)
+            signal.signal(number, self._request_stop)
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
 
     @property
-    def stop_asked(self) -> bool:
+    def is_stopping(self) -> bool:
         """Return whether a signal requested the end."""
-        return self._stop_asked
+        return self._is_stopping
 
     def start(self, child: Child) -> None:
         """Start a child and keep it running from now on."""
@@ -93,12 +97,12 @@ class Supervisor:
         Return whether `until` became true.
         """
         deadline = time.monotonic() + seconds
-        while not self._stop_asked:
+        while not self._is_stopping:
             if until():
                 return True
             if time.monotonic() > deadline:
                 return False
-            self._look_after()
+            self._check_children()
             time.sleep(LOOK_INTERVAL)
         return False
 
@@ -126,8 +130,8 @@ class Supervisor:
             process.wait()
         self._children.clear()
 
-    def _ask_to_stop(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  # a signal handler's
-        self._stop_asked = True
+    def _request_stop(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  # a signal handler's
+        self._is_stopping = True
 
     def _start(self, running: _Running) -> None:
         child = running.child
@@ -143,17 +147,17 @@ class Supervisor:
         )
         running.started_at = time.monotonic()
 
-    def _look_after(self) -> None:
+    def _check_children(self) -> None:
         now = time.monotonic()
         for running in self._children:
             if running.process is None:
                 if now >= running.start_again_at:
                     self._start(running)
-                    self._say(f"{running.child.name} was started again")
+                    self._report_progress(f"{running.child.name} was started again")
             elif _has_ended(running.process):
-                self._bury(running, now)
+                self._handle_exit(running, now)
 
-    def _bury(self, running: _Running, now: float) -> None:
+    def _handle_exit(self, running: _Running, now: float) -> None:
         process = running.process
         assert process is not None  # noqa: S101  # the caller has checked it
         # Before its process id is reused, so that no old process keeps a port or a lease.
@@ -163,7 +167,7 @@ class Supervisor:
         if now - running.started_at >= SETTLED:
             running.pause = self._first_pause
         running.start_again_at = now + running.pause
-        self._say(
+        self._report_progress(
             f"{running.child.name} {_how_it_ended(code)}; "
             f"it is started again in {running.pause:g} s"
         )

@@ -264,6 +264,6 @@ class TrendWriter:
                 self._claim.cluster_id,
                 at=now,
                 all_seen=all_seen,
-                room=self._capacity.accelerators(),
+                accelerators=self._capacity.accelerators(),
             )
         self._written = minute

@@ -70,4 +70,4 @@ def start_heartbeat(sender: Any, **_: object) -> None:
 def stop_heartbeat(**_: object) -> None:
     """A worker that is told to stop is not dead, and somebody else may have its clusters."""
     stopping.set()
-    pulse.end()
+    pulse.stop()

@@ -103,7 +103,7 @@ class Viewer:
         """Return the condition on rows with a `cluster` column whose cluster the viewer sees as a whole."""
         if self.sees_everything:
             return Q()
-        return Q(cluster_id__in=[one.cluster_id for one in self.scopes if not one.namespace])
+        return Q(cluster_id__in=[scope.cluster_id for scope in self.scopes if not scope.namespace])
 
     def may_operate(self, cluster_id: int, namespace: str) -> bool:
         """Return whether the viewer may suspend and resume in a namespace, with this credential."""

@@ -129,22 +129,22 @@ def create(
 def body_hash(action_request: ActionRequest) -> str:
     """Return a hash of the request, which tells apart two requests with the same idempotency key."""
     target = action_request.target
-    parts: list[object] = [
+    values: list[object] = [
         action_request.verb,
         target.cluster,
         target.api_group,
         target.kind,
         target.namespace,
     ]
-    parts += [
+    values += [
         target.name,
         target.uid,
         target.generation,
         action_request.reason,
         action_request.forced,
     ]
-    parts.append(action_request.until.isoformat() if action_request.until is not None else None)
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    values.append(action_request.until.isoformat() if action_request.until is not None else None)
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
 
 def read_request(action: Action) -> ActionRequest:
@@ -229,11 +229,11 @@ def due_actions(
     The order alternates between clusters, the longest due first, so that a busy cluster does not delay the
     others. `cluster_id` limits the result to one cluster.
     """
-    found = Action.objects.filter(LEASES.is_free(clock), due_at__lte=clock.database_now(-waited))
+    actions = Action.objects.filter(LEASES.is_free(clock), due_at__lte=clock.database_now(-waited))
     if cluster_id is not None:
-        found = found.filter(cluster_id=cluster_id)
+        actions = actions.filter(cluster_id=cluster_id)
     turn = Window(RowNumber(), partition_by=F("cluster_id"), order_by=(F("due_at"), F("pk")))
-    rows = found.annotate(turn=turn).order_by("turn", "due_at", "pk")
+    rows = actions.annotate(turn=turn).order_by("turn", "due_at", "pk")
     return list(rows.values_list("pk", flat=True)[:most])
 
 
@@ -266,5 +266,5 @@ def read_only_reason(cluster_id: int | None) -> str:
     if cluster_id is None:
         return ""
     name = Cluster.objects.filter(pk=cluster_id, read_only=True).values_list("name", flat=True)
-    found = name.first()
-    return f"Cluster {found} is switched to read-only." if found else ""
+    cluster_name = name.first()
+    return f"Cluster {cluster_name} is switched to read-only." if cluster_name else ""

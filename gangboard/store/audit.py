@@ -24,7 +24,7 @@ from gangboard.logs import get_logger
 from gangboard.store.models import Action, AuditEntry, AuditHead, Cluster
 
 LONGEST_SENTENCE = 4000
-_AT_ONCE = 2000
+_BATCH = 2000
 _log = get_logger("gangboard.audit")
 _LOG_NAMES = {"event": "audit_event"}
 """Log lines use the key `event` for their message, so the field gets another name."""
@@ -99,10 +99,10 @@ def audit(
 
 def _log_row(row: dict[str, Any], digest: str) -> None:
     """Log a row for a SIEM. Numbers have no gaps, so the SIEM notices a lost line."""
-    told = {name: value for name, value in row.items() if name not in _LOG_NAMES}
+    fields = {name: value for name, value in row.items() if name not in _LOG_NAMES}
     _log.info(
         "audit",
-        **told | {"at": row["at"].isoformat()},
+        **fields | {"at": row["at"].isoformat()},
         digest=digest,
         **{new: row[old] for old, new in _LOG_NAMES.items()},
     )
@@ -134,23 +134,23 @@ def verify(noted: tuple[int, str] | None = None) -> AuditVerification:
 
     `noted` is a head (number, hash) that a person kept elsewhere. The chain must still contain it.
     """
-    seen = _follow(AuditVerification(0, ""), noted)
+    result = _check_rows(AuditVerification(0, ""), noted)
     with transaction.atomic():
         # No transaction appends while the head is locked, so rows and head can be compared.
         heads = list(AuditHead.objects.select_for_update().order_by("pk"))
-        seen = _follow(seen, noted)
-    if seen.broken:
-        return seen
-    return replace(seen, broken=_wrong_end(seen, heads, noted))
+        result = _check_rows(result, noted)
+    if result.broken:
+        return result
+    return replace(result, broken=_end_fault(result, heads, noted))
 
 
-def _follow(seen: AuditVerification, noted: tuple[int, str] | None) -> AuditVerification:
+def _check_rows(result: AuditVerification, noted: tuple[int, str] | None) -> AuditVerification:
     """Check the rows after the last checked one, up to the end or the first fault."""
-    if seen.broken:
-        return seen
-    rows = AuditEntry.objects.filter(number__gt=seen.rows).order_by("number")
-    for row in rows.values(*FIELDS, "digest").iterator(chunk_size=_AT_ONCE):
-        broken = _mismatch(row, seen)
+    if result.broken:
+        return result
+    rows = AuditEntry.objects.filter(number__gt=result.rows).order_by("number")
+    for row in rows.values(*FIELDS, "digest").iterator(chunk_size=_BATCH):
+        broken = _mismatch(row, result)
         if (
             not broken
             and noted is not None
@@ -159,42 +159,44 @@ def _follow(seen: AuditVerification, noted: tuple[int, str] | None) -> AuditVeri
         ):
             broken = f"Row {noted[0]} is not the one that was noted: it, or one before it, was rewritten."
         if broken:
-            return replace(seen, broken=broken)
-        seen = AuditVerification(row["number"], row["digest"])
-    return seen
+            return replace(result, broken=broken)
+        result = AuditVerification(row["number"], row["digest"])
+    return result
 
 
-def _mismatch(row: dict[str, Any], seen: AuditVerification) -> str:
-    first, last = seen.rows + 1, row["number"] - 1
+def _mismatch(row: dict[str, Any], valid: AuditVerification) -> str:
+    first, last = valid.rows + 1, row["number"] - 1
     if first == last:
         return f"Row {first} is missing."
     if first < last:
         return f"Rows {first} to {last} are missing."
-    if digest_of(seen.digest, row) == row["digest"]:
+    if digest_of(valid.digest, row) == row["digest"]:
         return ""
-    before = f", or row {seen.rows} was." if seen.rows else "."
+    before = f", or row {valid.rows} was." if valid.rows else "."
     return f"Row {row['number']} ({row['event']}, {row['at']:%Y-%m-%d %H:%M:%S} UTC) was changed{before}"
 
 
-def _wrong_end(
-    seen: AuditVerification, heads: list[AuditHead], noted: tuple[int, str] | None
+def _end_fault(
+    valid: AuditVerification, heads: list[AuditHead], noted: tuple[int, str] | None
 ) -> str:
-    if noted is not None and seen.rows < noted[0]:
-        return f"The end is cut off: row {noted[0]} was noted, the last one here is {seen.rows}."
+    if noted is not None and valid.rows < noted[0]:
+        return f"The end is cut off: row {noted[0]} was noted, the last one here is {valid.rows}."
     if not heads:
         return "The head is gone, so nobody can tell whether the end is."
     if len(heads) > 1:
         return f"There are {len(heads)} heads, and the tables were made with one."
     (head,) = heads
-    if seen.rows < head.number:
-        return f"The end is cut off: the head says {head.number}, the last row here is {seen.rows}."
-    if seen.rows > head.number:
+    if valid.rows < head.number:
+        return (
+            f"The end is cut off: the head says {head.number}, the last row here is {valid.rows}."
+        )
+    if valid.rows > head.number:
         return f"Row {head.number + 1} was added by hand: the head says that {head.number} is the last."
-    if seen.digest == head.digest:
+    if valid.digest == head.digest:
         return ""
-    if not seen.rows:
+    if not valid.rows:
         return "The head was changed: it has a hash, and there is no row."
-    return f"Row {seen.rows} is not the one that was written last: the head has another hash."
+    return f"Row {valid.rows} is not the one that was written last: the head has another hash."
 
 
 def digest_of(previous: str, row: Mapping[str, Any]) -> str:
@@ -202,8 +204,8 @@ def digest_of(previous: str, row: Mapping[str, Any]) -> str:
 
     Canonical means sorted keys, no blanks, ASCII, and times in UTC with six digits of a second.
     """
-    said = {name: _plain(row[name]) for name in FIELDS}
-    text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    fields = {name: _plain(row[name]) for name in FIELDS}
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(f"{previous}\n{text}".encode()).hexdigest()
 
 

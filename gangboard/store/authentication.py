@@ -51,15 +51,15 @@ FAILURE_WINDOW = timedelta(hours=1)
 REFUSED_TOKENS_COUNTED = 1_000
 """Refused tokens that are examined within FAILURE_WINDOW. A flood gets summary entries only."""
 _ENDLESS = 2**31 - 1
-_ROUND = frozenset(10**digits for digits in range(3, 10))
-_OF_A_SERIES = frozenset(10**digits for digits in range(10))
+_RECORDED_TOTALS = frozenset(10**digits for digits in range(3, 10))
+_POWERS_OF_TEN = frozenset(10**digits for digits in range(10))
 _PUBLIC_PART = re.compile(r"gb_[0-9a-f]{16}(?=_)")
 """The public part of a token."""
 SOMEBODY = "somebody"
 """The actor of an audit entry about a person who has not signed in."""
 
 _NO_HASH = hash_secret("")
-_no_notes_until = 0.0
+_writes_paused_until = 0.0
 """Monotonic time until which `last_used_at` is not written, because the last write failed."""
 log = get_logger(__name__)
 
@@ -168,8 +168,8 @@ def _note_use(row: AccessToken) -> None:
     now = timezone.now()
     if row.last_used_at is not None and row.last_used_at > now - LAST_USE_STEP:
         return
-    global _no_notes_until  # of this process
-    if time.monotonic() < _no_notes_until:
+    global _writes_paused_until  # of this process
+    if time.monotonic() < _writes_paused_until:
         return
     try:
         # The condition repeats the check, so that of many simultaneous requests one writes.
@@ -180,7 +180,7 @@ def _note_use(row: AccessToken) -> None:
         if not is_unavailable(error):
             raise
         # A full disk or a busy writer must not fail a read or make every read wait for the lock.
-        _no_notes_until = time.monotonic() + LAST_USE_STEP.total_seconds()
+        _writes_paused_until = time.monotonic() + LAST_USE_STEP.total_seconds()
         log.warning("use of a token not noted", error=str(error))
 
 
@@ -192,12 +192,12 @@ def revoke_token(token: str, *, by: str = GANGBOARD) -> User:
     """
     token_id = token.removeprefix("gb_").partition("_")[0]
     # PostgreSQL rejects NUL, as in `find_token`.
-    found = AccessToken.objects.filter(pk=token_id) if token_id.isalnum() else None
-    row = found.select_related("user").first() if found is not None else None
-    if found is None or row is None:
+    tokens = AccessToken.objects.filter(pk=token_id) if token_id.isalnum() else None
+    row = tokens.select_related("user").first() if tokens is not None else None
+    if tokens is None or row is None:
         raise PeopleError("there is no such token: it was revoked already, or it is not of here")
     with transaction.atomic():
-        found.delete()
+        tokens.delete()
         _record_revoked(row, by)
     return _user_of(row)
 
@@ -210,8 +210,8 @@ def _record_revoked(row: AccessToken, by: str) -> None:
 def revoke_tokens(*, name: str, by: str = GANGBOARD) -> int:
     """Revoke all tokens of a user at once and return their number. Raises PeopleError."""
     with transaction.atomic():
-        found = AccessToken.objects.filter(user=require_user(name)).select_related("user")
-        rows = list(found)
+        tokens = AccessToken.objects.filter(user=require_user(name)).select_related("user")
+        rows = list(tokens)
         AccessToken.objects.filter(pk__in=[row.pk for row in rows]).delete()
         for row in rows:
             _record_revoked(row, by)
@@ -268,10 +268,10 @@ def record_failed_sign_in(*, name: str, source: str, number: int) -> None:
     not recorded, because people often type a password into that field.
     """
     known = find_user(name=name) is not None
-    who = name if known else "a name that nobody has"
-    sentence = f"A wrong password was given for {who}."
+    described_name = name if known else "a name that nobody has"
+    sentence = f"A wrong password was given for {described_name}."
     if number > 1:
-        sentence = f"{number} wrong passwords were given for {who} within five minutes."
+        sentence = f"{number} wrong passwords were given for {described_name} within five minutes."
     if _is_on_record(source, worth=number in (1, PASSWORDS_OF_PLACE)):
         record("sign-in-failed", sentence, SOMEBODY, name if known else "", source=source)
 
@@ -297,19 +297,19 @@ def record_refused_token(token: str, *, source: str, sender: str) -> None:
     failed sign-ins, so a program with an old token hides no wrong password. The secret is not recorded.
     """
     total = rate_limits.take("refused tokens", most=_ENDLESS, window=FAILURE_WINDOW).number
-    if total in _ROUND:
+    if total in _RECORDED_TOTALS:
         sentence = f"{total:,} requests with tokens that are not valid were refused within an hour."
         record("token-refused", sentence, SOMEBODY, "", source=source)
     if total > REFUSED_TOKENS_COUNTED:
         return
-    shown = found[0] if (found := _PUBLIC_PART.match(token)) else ""
+    public_part = match[0] if (match := _PUBLIC_PART.match(token)) else ""
     rows = AccessToken.objects.select_related("user")
-    row = rows.filter(pk=shown.removeprefix("gb_")).first() if shown else None
+    row = rows.filter(pk=public_part.removeprefix("gb_")).first() if public_part else None
     key = ("refused token", sender, row.pk if row else "")
     number = rate_limits.take(*key, most=_ENDLESS, window=FAILURE_WINDOW).number
-    if number not in _OF_A_SERIES or _is_full("lines on refused tokens"):
+    if number not in _POWERS_OF_TEN or _is_full("lines on refused tokens"):
         return
-    sentence = _refusal(row, token, shown)
+    sentence = _refusal(row, token, public_part)
     if number > 1:
         sentence += f" It was request {number} of that kind from there within an hour."
     record(
@@ -321,23 +321,23 @@ def _is_full(lines: str) -> bool:
     return rate_limits.take(lines, most=FAILURES_ON_RECORD, window=FAILURE_WINDOW).wait > 0
 
 
-def _refusal(row: AccessToken | None, token: str, shown: str) -> str:
+def _refusal(row: AccessToken | None, token: str, public_part: str) -> str:
     """Return why a token is invalid, for admins. The client never sees this text."""
     if row is None:
-        named = f", {shown}," if shown else ""
+        named = f", {public_part}," if public_part else ""
         return f"A token{named} was presented that is of nobody, or was revoked."
-    which = f"Token {shown} of {_user_of(row).username}"
-    if not hash_matches(token.removeprefix(f"{shown}_"), row.secret_hash):
-        return f"{which} was presented with a wrong secret."
+    token_text = f"Token {public_part} of {_user_of(row).username}"
+    if not hash_matches(token.removeprefix(f"{public_part}_"), row.secret_hash):
+        return f"{token_text} was presented with a wrong secret."
     if row.expires_at <= timezone.now():
-        return f"{which} was presented after it had expired."
-    return f"{which} was presented, whose account is disabled."
+        return f"{token_text} was presented after it had expired."
+    return f"{token_text} was presented, whose account is disabled."
 
 
 def _is_on_record(source: str, *, worth: bool) -> bool:
     """Count a failure, and record the total when it reaches 1,000, 10,000 and so on."""
     tried = rate_limits.take("failed sign-ins", most=_ENDLESS, window=FAILURE_WINDOW)
-    if tried.number in _ROUND:
+    if tried.number in _RECORDED_TOTALS:
         sentence = f"{tried.number:,} sign-ins have failed within an hour, this one among them."
         record("sign-in-failed", sentence, SOMEBODY, "", source=source)
     return worth and tried.number <= FAILURES_ON_RECORD

@@ -25,8 +25,8 @@ class NamedView:
 
 def read_views(user_id: int) -> tuple[NamedView, ...]:
     """Return the views of a person by name (1 query)."""
-    found = SavedView.objects.filter(user_id=user_id).order_by("name", "pk")
-    return tuple(NamedView(*row) for row in found.values_list("pk", "name", "query"))
+    views = SavedView.objects.filter(user_id=user_id).order_by("name", "pk")
+    return tuple(NamedView(*row) for row in views.values_list("pk", "name", "query"))
 
 
 def save_view(user_id: int, name: str, query: str) -> bool:

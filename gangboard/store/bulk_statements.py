@@ -69,13 +69,16 @@ def first_of_each(
     if not groups:
         return []
     marks = [f"\0{column}" for column in columns]
-    one = rows.filter(**dict(zip(columns, marks, strict=True))).values("pk")[:most]
-    statement, given = one.query.sql_with_params()
-    parts, values = [], []
+    first_group = rows.filter(**dict(zip(columns, marks, strict=True))).values("pk")[:most]
+    statement, parameters = first_group.query.sql_with_params()
+    selects, values = [], []
     for number, group in enumerate(groups):
-        parts.append(f"SELECT * FROM ({statement}) AS first_{number}")  # noqa: S608  # as Django made it
-        filled = dict(zip(marks, group, strict=True))
-        values += [filled.get(value, value) if isinstance(value, str) else value for value in given]
+        selects.append(f"SELECT * FROM ({statement}) AS first_{number}")  # noqa: S608  # as Django made it
+        replacements = dict(zip(marks, group, strict=True))
+        values += [
+            replacements.get(value, value) if isinstance(value, str) else value
+            for value in parameters
+        ]
     with connection.cursor() as cursor:
-        cursor.execute(" UNION ALL ".join(parts), values)
+        cursor.execute(" UNION ALL ".join(selects), values)
         return [pk for (pk,) in cursor.fetchall()]

@@ -32,11 +32,11 @@ class ClusterError(ValueError):
         """`same-cluster`, `other-cluster` or `other-server`; else empty."""
 
 
-def check_dns_label(name: str, what: str) -> None:
+def check_dns_label(name: str, subject: str) -> None:
     """Raise ClusterError unless `name` is a DNS label. `what` names the object in the sentence."""
     if _DNS_LABEL.fullmatch(name) is None:
         raise ClusterError(
-            f"{name!r} cannot be the name of {what}: 1 to 63 lower-case letters, digits and "
+            f"{name!r} cannot be the name of {subject}: 1 to 63 lower-case letters, digits and "
             "hyphens, beginning and ending with a letter or digit"
         )
 
@@ -64,16 +64,16 @@ def find_cluster(*, name: str) -> Cluster:
 
 def gang_namespaces(cluster: Cluster, *, most: int) -> list[str]:
     """Return at most `most` namespaces that have gangs (1 query). For commands and workers, so without a viewer."""
-    found = Gang.objects.filter(cluster=cluster).order_by("namespace")
-    return list(found.values_list("namespace", flat=True).distinct()[:most])
+    gangs = Gang.objects.filter(cluster=cluster).order_by("namespace")
+    return list(gangs.values_list("namespace", flat=True).distinct()[:most])
 
 
 def refuse_second_name(name: str, uid: str) -> None:
     """Raise ClusterError if another cluster has this uid. An empty uid matches none."""
-    other = Cluster.objects.exclude(name=name).filter(system_uid=uid).first() if uid else None
-    if other is not None:
+    namesake = Cluster.objects.exclude(name=name).filter(system_uid=uid).first() if uid else None
+    if namesake is not None:
         raise ClusterError(
-            f"cluster {other.name} is this cluster already: both have the same kube-system namespace "
+            f"cluster {namesake.name} is this cluster already: both have the same kube-system namespace "
             f"(uid {uid})",
             "same-cluster",
         )
@@ -143,7 +143,7 @@ def add_cluster(
                 system_uid=uid,
                 context=context,
             )
-            _changed(
+            _audit_change(
                 "cluster-added", f"Cluster {name} at {server} is watched.", by, cluster, source
             )
             return cluster
@@ -193,9 +193,13 @@ def replace_credentials(
         Lease.objects.filter(cluster=cluster).update(
             number=F("number") + 1, holder="", expires_at=None
         )
-        where = f" and is at {server} now; its actor is forgotten" if moved else ""
-        _changed(
-            "cluster-changed", f"Cluster {name} has new credentials{where}.", by, cluster, source
+        move_text = f" and is at {server} now; its actor is forgotten" if moved else ""
+        _audit_change(
+            "cluster-changed",
+            f"Cluster {name} has new credentials{move_text}.",
+            by,
+            cluster,
+            source,
         )
 
 
@@ -221,8 +225,10 @@ def set_actor(
         cluster.actor_credentials = seal(document)
         cluster.actor_expires_at = expires_at
         cluster.save(update_fields=["actor_credentials", "actor_expires_at"])
-        said = "may act from now on" if new else "has new credentials for its actor"
-        _switched(cluster, f"Cluster {name}: gangboard {said}.", by, "actor", True, source)
+        change_text = "may act from now on" if new else "has new credentials for its actor"
+        _audit_switch(
+            cluster, f"Cluster {name}: gangboard {change_text}.", by, "actor", True, source
+        )
     return new
 
 
@@ -233,7 +239,7 @@ def set_parallelism(*, name: str, on: bool, by: str) -> None:
         cluster.parallelism_lever = on
         cluster.save(update_fields=["parallelism_lever"])
         sentence = f"Cluster {name}: lever parallelism is {_on_or_off(on)}."
-        _switched(cluster, sentence, by, "parallelism", on)
+        _audit_switch(cluster, sentence, by, "parallelism", on)
 
 
 def set_read_only(*, name: str | None, on: bool, by: str, source: str = "") -> None:
@@ -250,16 +256,16 @@ def set_read_only(*, name: str | None, on: bool, by: str, source: str = "") -> N
                 defaults={"is_on": on, "changed_at": timezone.now(), "changed_by": by},
             )
             sentence = f"gangboard's switch read-only is {_on_or_off(on)}."
-            _switched(None, sentence, by, READ_ONLY, on, source)
+            _audit_switch(None, sentence, by, READ_ONLY, on, source)
         else:
             cluster = find_cluster(name=name)
             cluster.read_only = on
             cluster.save(update_fields=["read_only"])
             sentence = f"Cluster {name}: switch read-only is {_on_or_off(on)}."
-            _switched(cluster, sentence, by, READ_ONLY, on, source)
+            _audit_switch(cluster, sentence, by, READ_ONLY, on, source)
 
 
-def _switched(
+def _audit_switch(
     cluster: Cluster | None, sentence: str, by: str, switch: str, on: bool, source: str = ""
 ) -> None:
     """Record a switch in the audit and notify the pages of the cluster, or of all clusters."""
@@ -281,7 +287,7 @@ def _on_or_off(on: bool) -> str:
     return "on" if on else "off"
 
 
-def _changed(event: str, sentence: str, by: str, cluster: Cluster, source: str) -> None:
+def _audit_change(event: str, sentence: str, by: str, cluster: Cluster, source: str) -> None:
     """Record a change of a cluster in the audit. Call it last in a transaction."""
     about = f"Cluster/{cluster.name}"
     audit(

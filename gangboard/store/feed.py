@@ -100,18 +100,18 @@ def read_event_keys(after: int, until: int, *, limit: int) -> Sequence[Place]:
     return [(number or 0, cluster_id, namespace) for number, cluster_id, namespace in places]
 
 
-def read_after(number: int, *, limit: int, where: Q | None = None) -> Sequence[FeedEvent]:
+def read_after(number: int, *, limit: int, condition: Q | None = None) -> Sequence[FeedEvent]:
     """Return the events after a number in order, with span, action and cluster (1 query).
 
-    For a viewer, `where` is `Viewer.gang_filter`.
+    For a viewer, `condition` is `Viewer.gang_filter`.
     """
-    events = FeedEvent.objects.filter(where or Q(), number__gt=number).order_by("number")
+    events = FeedEvent.objects.filter(condition or Q(), number__gt=number).order_by("number")
     return list(events.select_related("span", "action", "cluster")[:limit])
 
 
-def read_newest(*, limit: int, where: Q) -> Sequence[FeedEvent]:
+def read_newest(*, limit: int, condition: Q) -> Sequence[FeedEvent]:
     """Return the newest numbered events, newest first, with span, action and cluster (1 query)."""
-    events = FeedEvent.objects.filter(where, number__isnull=False).order_by("-number")
+    events = FeedEvent.objects.filter(condition, number__isnull=False).order_by("-number")
     return list(events.select_related("span", "action", "cluster")[:limit])
 
 

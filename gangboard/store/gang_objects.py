@@ -33,7 +33,7 @@ from gangboard.store.uid_lookups import (
 _DEEPEST = 8
 """Maximum number of owner generations that are followed. Real gangs have two or three."""
 
-Place = tuple[int, str, str]
+ObjectPlace = tuple[int, str, str]
 """Cluster id, namespace and name of an object."""
 
 
@@ -58,12 +58,14 @@ def read_gang(cluster_id: int, gang: Gang) -> GangModel | None:
     owner = stored.get(references[0])
     if not isinstance(owner, Owner):
         return None
-    below = _below(cluster_id, owner)
-    uids = [owner.meta.ref.uid, *(one.meta.ref.uid for one in below)]
+    descendants = _below(cluster_id, owner)
+    uids = [owner.meta.ref.uid, *(descendant.meta.ref.uid for descendant in descendants)]
     attached = _of_owners(cluster_id, gang.namespace, uids, (Hold, QueueEntry))
-    groups = (model for one in references if isinstance(model := stored.get(one), Group))
-    maker = _maker(cluster_id, owner)
-    objects = GangObjects(members=[*below, *groups, *attached], maker=maker)
+    groups = (
+        model for reference in references if isinstance(model := stored.get(reference), Group)
+    )
+    creator = _gang_creator(cluster_id, owner)
+    objects = GangObjects(members=[*descendants, *groups, *attached], maker=creator)
     return build_gang(owner, objects, read_cluster_view(cluster_id), timezone.now())
 
 
@@ -77,18 +79,18 @@ def read_target_gang(cluster_id: int, target: Owner, gang: Gang | None) -> GangM
 def read_maker(gang: Gang) -> Owner | None:
     """Return the owner that creates gangs such as this one, such as the CronJob of a run (1 query if it has none)."""
     reference = Reference(gang.cluster_id, gang.namespace, gang.uid)
-    found = read_referenced([reference], action_models()).get(reference)
-    return _maker(gang.cluster_id, found) if isinstance(found, Owner) else None
+    owner = read_referenced([reference], action_models()).get(reference)
+    return _gang_creator(gang.cluster_id, owner) if isinstance(owner, Owner) else None
 
 
-def _maker(cluster_id: int, owner: Owner) -> Owner | None:
+def _gang_creator(cluster_id: int, owner: Owner) -> Owner | None:
     """Return the owner that creates gangs such as this one. Without such an owner there is no query."""
-    above = owner.meta.controller
-    if above is None or not registry.makes_gangs(above.group, above.kind):
+    controller = owner.meta.controller
+    if controller is None or not registry.makes_gangs(controller.group, controller.kind):
         return None
-    reference = Reference(cluster_id, owner.meta.ref.namespace, above.uid)
-    found = read_referenced([reference], action_models()).get(reference)
-    return found if isinstance(found, Owner) else None
+    reference = Reference(cluster_id, owner.meta.ref.namespace, controller.uid)
+    creator = read_referenced([reference], action_models()).get(reference)
+    return creator if isinstance(creator, Owner) else None
 
 
 def find_gang(cluster_id: int, namespace: str, uid: str) -> Gang | None:
@@ -104,23 +106,23 @@ def find_gangs(
 
     `known` holds the owners that were read already.
     """
-    found: dict[Reference, Gang] = {}
+    result: dict[Reference, Gang] = {}
     reached = {reference: reference for reference in references}
     read = dict(known or {})
     for _ in range(_DEEPEST):
         gangs = resolve_references(Gang.objects.filter(gone_at=None), reached.values())
-        found |= {start: gangs[here] for start, here in reached.items() if here in gangs}
-        reached = {start: here for start, here in reached.items() if start not in found}
-        unread = [here for here in reached.values() if here not in read]
+        result |= {start: gangs[current] for start, current in reached.items() if current in gangs}
+        reached = {start: current for start, current in reached.items() if start not in result}
+        unread = [current for current in reached.values() if current not in read]
         read |= read_referenced(unread, action_models())
         reached = {
             start: above
-            for start, here in reached.items()
-            if (above := _controller(here, read.get(here))) is not None
+            for start, current in reached.items()
+            if (above := _controller(current, read.get(current))) is not None
         }
         if not reached:
             break
-    return found
+    return result
 
 
 def _controller(reference: Reference, owner: object) -> Reference | None:
@@ -139,14 +141,14 @@ def find_object(
 
 
 def find_objects(
-    resource: str, places: Collection[Place]
-) -> dict[Place, Any]:  # objects of any class of the domain
+    resource: str, places: Collection[ObjectPlace]
+) -> dict[ObjectPlace, Any]:  # objects of any class of the domain
     """Return the stored objects of one resource by place, as `find_object` does. One query per BATCH."""
-    wanted = list(dict.fromkeys(places))
-    found: dict[Place, Any] = {}
+    ordered = list(dict.fromkeys(places))
+    result: dict[ObjectPlace, Any] = {}
     model_class = action_models()[resource]
-    for start in range(0, len(wanted), BATCH):
-        portion = set(wanted[start : start + BATCH])
+    for start in range(0, len(ordered), BATCH):
+        portion = set(ordered[start : start + BATCH])
         clusters, namespaces, names = zip(*portion, strict=True)
         rows = WatchedObject.objects.filter(
             resource=resource,
@@ -158,11 +160,11 @@ def find_objects(
             place = (cluster_id, namespace, name)
             if place in portion:
                 model = unpack(bytes(data), model_class)
-                found[place] = max(found.get(place, model), model, key=_made)
-    return found
+                result[place] = max(result.get(place, model), model, key=_creation_order)
+    return result
 
 
-def _made(model: Any) -> tuple[str, str]:
+def _creation_order(model: Any) -> tuple[str, str]:
     return str(model.meta.created_at or ""), model.meta.ref.uid
 
 
@@ -202,25 +204,28 @@ def _queue_visibility(states: Iterable[str]) -> QueueVisibility:
 
 def _below(cluster_id: int, owner: Owner) -> list[Owner]:
     """Return the owners below an owner, of every attempt; one query for each layer."""
-    known, found, parents = {owner.meta.ref.uid}, [], [owner]
+    known, descendants, parents = {owner.meta.ref.uid}, [], [owner]
     for _ in range(_DEEPEST):
         # A Job creates pods, which cannot be suspended one by one.
-        uids = [one.meta.ref.uid for one in parents if not one.meta.ref.is_job]
+        uids = [descendant.meta.ref.uid for descendant in parents if not descendant.meta.ref.is_job]
         layer = _of_owners(cluster_id, owner.meta.ref.namespace, uids, (Owner,))
-        parents = [one for one in layer if one.meta.ref.uid not in known]
-        known.update(one.meta.ref.uid for one in parents)
-        found += parents
-    return found
+        parents = [descendant for descendant in layer if descendant.meta.ref.uid not in known]
+        known.update(descendant.meta.ref.uid for descendant in parents)
+        descendants += parents
+    return descendants
 
 
 def _of_owners(
-    cluster_id: int, namespace: str, uids: Sequence[str], wanted: Collection[type[Any]]
+    cluster_id: int, namespace: str, uids: Sequence[str], classes: Collection[type[Any]]
 ) -> list[Any]:  # objects of the wanted classes
     """Return the stored objects of some classes that belong to one of these owners, sorted by name."""
     models = action_models()
-    keys = [key for key, model in models.items() if model in wanted]
-    found: list[tuple[str, str, Any]] = []
+    keys = [key for key, model in models.items() if model in classes]
+    rows_of_owners: list[tuple[str, str, Any]] = []
     for start in range(0, len(uids), BATCH):
         rows = owned_objects(cluster_id, namespace, uids[start : start + BATCH])
-        found += rows.filter(resource__in=keys).values_list("name", "resource", "data")
-    return [unpack(bytes(data), models[key]) for _, key, data in sorted(found, key=itemgetter(0))]
+        rows_of_owners += rows.filter(resource__in=keys).values_list("name", "resource", "data")
+    return [
+        unpack(bytes(data), models[key])
+        for _, key, data in sorted(rows_of_owners, key=itemgetter(0))
+    ]

@@ -63,23 +63,24 @@ _decoder = msgspec.msgpack.Decoder(_Names)
 
 def save_search(gangs: Sequence[Mapping[str, Any]]) -> None:
     """Insert or update the index rows of gangs, given as rows of the table."""
-    upsert_rows(GangSearch._meta.db_table, _COLUMNS, ("gang_id",), [_row(one) for one in gangs])
+    upsert_rows(GangSearch._meta.db_table, _COLUMNS, ("gang_id",), [_row(gang) for gang in gangs])
 
 
 def index_deleted_gangs(gang_uids: Collection[str], *, cluster_id: int) -> None:
     """Index deleted gangs by their own name and place only, because their pods and sentence are outdated."""
     rows = Gang.objects.filter(cluster_id=cluster_id, uid__in=gang_uids)
-    gone = rows.values("id", "cluster_id", "name", *_PLACE)
+    deleted = rows.values("id", "cluster_id", "name", *_PLACE)
     values = [
-        (one["id"], one["cluster_id"], _text((one["name"], _place(one))), "", "") for one in gone
+        (gang["id"], gang["cluster_id"], _text((gang["name"], _place(gang))), "", "")
+        for gang in deleted
     ]
     upsert_rows(GangSearch._meta.db_table, _COLUMNS, ("gang_id",), values)
 
 
 def _row(gang: Mapping[str, Any]) -> tuple[str, int, str, str, str]:
     detail = bytes(gang["detail"])
-    found = _decoder.decode(detail) if detail else _Names()
-    names = dict.fromkeys(name for name in (gang["name"], *found) if name)
+    detail_names = _decoder.decode(detail) if detail else _Names()
+    names = dict.fromkeys(name for name in (gang["name"], *detail_names) if name)
     return (
         gang["id"],
         gang["cluster_id"],
@@ -100,29 +101,29 @@ def _text(lines: Iterable[str]) -> str:
     return f"\n{chr(10).join(lines)}\n".lower().replace("\x00", "")
 
 
-def matches_words(words: Iterable[str], viewer: Viewer, silent: Collection[int]) -> Q:
+def matches_words(terms: Iterable[str], viewer: Viewer, silent: Collection[int]) -> Q:
     """Return the condition on gangs that contain each of the words, ignoring case.
 
     Stored sentences contain all names. A viewer of a part of the cluster sees them with some names removed,
     and must not discover those by searching. The pages hide the verdicts of `silent` clusters (ids), so the
     search ignores them as well.
     """
-    is_said = ~Q(cluster_id__in=silent) if silent else Q()
+    has_verdict = ~Q(cluster_id__in=silent) if silent else Q()
     condition, plain = Q(), list[str]()
     labels = Q()
-    for word in words:
-        if word.startswith(LABEL):
-            key, _, value = word.removeprefix(LABEL).partition("=")
-            labels &= has_label(key, value if "=" in word else None)
+    for term in terms:
+        if term.startswith(LABEL):
+            key, _, value = term.removeprefix(LABEL).partition("=")
+            labels &= has_label(key, value if "=" in term else None)
         else:
-            plain.append(word.lower())
-    for word in plain:
-        named = Q(cluster__in=Cluster.objects.filter(name__contains=word))
-        said = Q(said__contains=word)
-        said |= Q(sentence__contains=word) & viewer.whole_cluster_filter()
-        condition &= Q(names__contains=word) | named | (said & is_said)
-    found = Q(pk__in=GangSearch.objects.filter(condition).values("pk")) if condition else Q()
-    return found & labels
+            plain.append(term.lower())
+    for term in plain:
+        has_cluster_name = Q(cluster__in=Cluster.objects.filter(name__contains=term))
+        in_verdict = Q(said__contains=term)
+        in_verdict |= Q(sentence__contains=term) & viewer.whole_cluster_filter()
+        condition &= Q(names__contains=term) | has_cluster_name | (in_verdict & has_verdict)
+    gangs = Q(pk__in=GangSearch.objects.filter(condition).values("pk")) if condition else Q()
+    return gangs & labels
 
 
 class _LabelValue(KeyTextTransform):
@@ -149,5 +150,5 @@ def has_label(key: str, value: str | None = None) -> Q:
 
 def has_name(name: str) -> Q:
     """Return the condition on gangs with exactly this name, or with a Job, pod, group or node of this name."""
-    found = GangSearch.objects.filter(names__contains=f"\n{name.lower()}\n")
-    return Q(pk__in=found.values("pk"))
+    matches = GangSearch.objects.filter(names__contains=f"\n{name.lower()}\n")
+    return Q(pk__in=matches.values("pk"))

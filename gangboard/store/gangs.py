@@ -137,7 +137,7 @@ def trim_deleted_gangs(*, gone_for: timedelta) -> None:
 
     The references needed to redact names in the sentence are removed, so the title replaces the sentence.
     """
-    whole = Gang.objects.filter(gone_at__lt=Now() - gone_for).exclude(detail=b"")
-    while keys := list(whole.values_list("pk", flat=True)[:_OUTLINE_BATCH]):
+    untrimmed = Gang.objects.filter(gone_at__lt=Now() - gone_for).exclude(detail=b"")
+    while keys := list(untrimmed.values_list("pk", flat=True)[:_OUTLINE_BATCH]):
         rows = Gang.objects.filter(pk__in=keys)
         rows.update(detail=b"", memory=b"", advice=[], message=F("title"))

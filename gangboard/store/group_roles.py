@@ -14,7 +14,7 @@ from gangboard.store.people import GANGBOARD, record
 from gangboard.store.role_places import PeopleError, cluster_of_role, role_text
 
 LONGEST_GROUP = 255
-Place = tuple[str, int | None, str]
+RoleScope = tuple[str, int | None, str]
 """(role, cluster id or None, namespace or "")."""
 
 
@@ -84,9 +84,9 @@ def revoke_group(
     """
     cluster = None if cluster_name is None else find_cluster(name=cluster_name)
     text = role_text(role, cluster_name, namespace)
-    found = GroupRole.objects.filter(group=group, role=role, cluster=cluster, namespace=namespace)
+    roles = GroupRole.objects.filter(group=group, role=role, cluster=cluster, namespace=namespace)
     with transaction.atomic():
-        if not found.delete()[0]:
+        if not roles.delete()[0]:
             has = "; ".join(row.text for row in list_group_roles() if row.group == group)
             raise PeopleError(f"group {group!r} is not {text}; it is: {has or 'nothing'}")
         _apply_to_members(group)
@@ -110,23 +110,23 @@ def apply_groups(user: User, groups: list[str]) -> tuple[list[str], list[str]]:
 
     Roles that a person granted stay. Call it in a transaction.
     """
-    wanted: set[Place] = set(
+    desired: set[RoleScope] = set(
         GroupRole.objects.filter(group__in=groups).values_list("role", "cluster_id", "namespace")
     )
     rows = {
         (row.role, row.cluster_id, row.namespace): row
         for row in Grant.objects.select_for_update().filter(user=user, origin=GROUP)
     }
-    taken = [place for place in rows if place not in wanted]
-    given = sorted(wanted - rows.keys(), key=str)
+    taken = [place for place in rows if place not in desired]
+    added = sorted(desired - rows.keys(), key=str)
     # Unchanged rows are not written, because every open page watches this table for new rows.
     Grant.objects.filter(pk__in=[rows[place].pk for place in taken]).delete()
     Grant.objects.bulk_create(
         Grant(user=user, role=role, cluster_id=cluster_id, namespace=namespace, origin=GROUP)
-        for role, cluster_id, namespace in given
+        for role, cluster_id, namespace in added
     )
-    names = _cluster_names([*given, *taken])
-    return [_text(place, names) for place in given], [_text(place, names) for place in taken]
+    names = _cluster_names([*added, *taken])
+    return [_text(place, names) for place in added], [_text(place, names) for place in taken]
 
 
 def _apply_to_members(group: str) -> None:
@@ -135,12 +135,12 @@ def _apply_to_members(group: str) -> None:
             apply_groups(identity.user, identity.groups)
 
 
-def _cluster_names(places: list[Place]) -> dict[int, str]:
+def _cluster_names(places: list[RoleScope]) -> dict[int, str]:
     ids = {cluster_id for _, cluster_id, _ in places if cluster_id is not None}
     return dict(Cluster.objects.filter(pk__in=ids).values_list("pk", "name")) if ids else {}
 
 
-def _text(place: Place, names: dict[int, str]) -> str:
+def _text(place: RoleScope, names: dict[int, str]) -> str:
     role, cluster_id, namespace = place
     return role_text(role, None if cluster_id is None else names[cluster_id], namespace)
 

@@ -73,7 +73,7 @@ class HeartbeatThread(threading.Thread):
         self._ended = threading.Event()
 
     def run(self) -> None:
-        """Write the heartbeat until `end` is called. If the database is down, try again."""
+        """Write the heartbeat until `stop` is called. If the database is down, try again."""
         while not self._ended.is_set():
             try:
                 record_heartbeat(self._process, self._kind, self._slots)
@@ -83,7 +83,7 @@ class HeartbeatThread(threading.Thread):
                 connection.close()
             self._ended.wait(HEARTBEAT_SECONDS)
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Stop, and remove the heartbeat, because a process that stopped on purpose is not dead."""
         self._ended.set()
         try:

@@ -69,14 +69,14 @@ def _sign_in(person: Person) -> User:
         if is_new or identity.groups != groups:
             identity.groups = groups
             identity.save()
-        given, taken = apply_groups(user, groups)
+        added, removed = apply_groups(user, groups)
         name = user.get_username()
         if is_new:
             sentence = f"The account of {name} was made at the first sign-in by {person.issuer}."
             record("user-made", sentence, GANGBOARD, name)
-        for text in given:
+        for text in added:
             record("role-given", f"{name} is {text} from now on, by a group.", GANGBOARD, name)
-        for text in taken:
+        for text in removed:
             sentence = f"{name} is no longer {text}, which a group had given."
             record("role-taken", sentence, GANGBOARD, name)
     return user
@@ -91,11 +91,11 @@ def _usable_groups(groups: tuple[str, ...]) -> list[str]:
 def _new_account(person: Person) -> User:
     """Create an account whose name is unique regardless of case."""
     text = unicodedata.normalize("NFKC", person.name)
-    wanted = _NOT_IN_NAMES.sub("-", text).strip("-")[:LONGEST_NAME] or "person"
-    name, number = wanted, 1
+    base_name = _NOT_IN_NAMES.sub("-", text).strip("-")[:LONGEST_NAME] or "person"
+    name, number = base_name, 1
     while User.objects.filter(username__iexact=name).exists():
         number += 1
-        name = f"{wanted}-{number}"
+        name = f"{base_name}-{number}"
     user = User(username=name)
     user.set_unusable_password()
     user.save()

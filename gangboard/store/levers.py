@@ -35,7 +35,7 @@ _STATES = (HOLD.key, POLICY.key, BINDING.key)
 
 
 @dataclass(slots=True)
-class _Found:
+class _ClusterRows:
     """The stored rows about one cluster."""
 
     states: dict[str, str] = field(default_factory=dict)
@@ -53,11 +53,12 @@ def read_all_levers(
     clusters: Iterable[Cluster], *, forced: bool = False
 ) -> dict[int, ClusterLevers]:
     """Return the levers of each cluster by its id (4 queries, for any number of clusters)."""
-    wanted = list(clusters)
-    found = _find([cluster.pk for cluster in wanted])
+    cluster_list = list(clusters)
+    rows_by_cluster = _find([cluster.pk for cluster in cluster_list])
     everywhere = is_read_only_everywhere()
     return {
-        cluster.pk: _levers(cluster, found[cluster.pk], everywhere, forced) for cluster in wanted
+        cluster.pk: _levers(cluster, rows_by_cluster[cluster.pk], everywhere, forced)
+        for cluster in cluster_list
     }
 
 
@@ -66,29 +67,29 @@ def is_read_only_everywhere() -> bool:
     return Switch.objects.filter(name=READ_ONLY, is_on=True).exists()
 
 
-def _find(ids: list[int]) -> Mapping[int, _Found]:
-    found: dict[int, _Found] = defaultdict(_Found)
+def _find(ids: list[int]) -> Mapping[int, _ClusterRows]:
+    rows_by_cluster: dict[int, _ClusterRows] = defaultdict(_ClusterRows)
     states = ResourceState.objects.filter(cluster_id__in=ids, resource__in=_STATES)
     for cluster_id, resource, state in states.values_list("cluster_id", "resource", "state"):
-        found[cluster_id].states[resource] = state
+        rows_by_cluster[cluster_id].states[resource] = state
     objects = WatchedObject.objects.filter(
         cluster_id__in=ids, resource__in=(POLICY.key, BINDING.key)
     )
     for cluster_id, resource, data in objects.values_list("cluster_id", "resource", "data"):
-        found[cluster_id].objects[resource].append(unpack(bytes(data), AdmissionPolicy))
+        rows_by_cluster[cluster_id].objects[resource].append(unpack(bytes(data), AdmissionPolicy))
     for record in LeverRecord.objects.filter(cluster_id__in=ids):
-        found[record.cluster_id].records[record.lever, record.build] = record
-    return found
+        rows_by_cluster[record.cluster_id].records[record.lever, record.build] = record
+    return rows_by_cluster
 
 
-def _levers(cluster: Cluster, found: _Found, everywhere: bool, forced: bool) -> ClusterLevers:
+def _levers(cluster: Cluster, rows: _ClusterRows, everywhere: bool, forced: bool) -> ClusterLevers:
     state, sentence = installation(
-        found.objects[POLICY.key],
-        found.objects[BINDING.key],
-        found.states.get(HOLD.key, ""),
-        _worse(found.states.get(POLICY.key, ""), found.states.get(BINDING.key, "")),
+        rows.objects[POLICY.key],
+        rows.objects[BINDING.key],
+        rows.states.get(HOLD.key, ""),
+        _worse(rows.states.get(POLICY.key, ""), rows.states.get(BINDING.key, "")),
     )
-    proved, refuted = _times(found.records.get((HOLD_LEVER, "")))
+    proved, refuted = _times(rows.records.get((HOLD_LEVER, "")))
     read_only, command = _read_only(cluster, everywhere)
     return ClusterLevers(
         cluster=cluster.name,
@@ -101,18 +102,18 @@ def _levers(cluster: Cluster, found: _Found, everywhere: bool, forced: bool) -> 
         hold_sentence=sentence,
         hold_proved_at=proved,
         hold_refuted_at=refuted,
-        native_honoured=_is_honoured(cluster, found),
+        native_honoured=_is_honoured(cluster, rows),
         build=cluster.controller_build,
         forced=forced,
     )
 
 
-def _is_honoured(cluster: Cluster, found: _Found) -> bool:
+def _is_honoured(cluster: Cluster, rows: _ClusterRows) -> bool:
     """Return whether this exact build was seen to honour the lever. An unknown build never was."""
     if not cluster.controller_build:
         return False
-    told = (lever.key for lever in registry.levers() if lever.told_by_build)
-    times = [_times(found.records.get((key, cluster.controller_build))) for key in told]
+    keys = (lever.key for lever in registry.levers() if lever.told_by_build)
+    times = [_times(rows.records.get((key, cluster.controller_build))) for key in keys]
     return any(proved is not None and refuted is None for proved, refuted in times)
 
 
@@ -169,7 +170,7 @@ def read_served(cluster: Cluster) -> Served:
     return Served(
         policy_version="" if state == WatchState.NOT_SERVED else known,
         not_served=frozenset(
-            key for key, (said, _) in rows.items() if said == WatchState.NOT_SERVED
+            key for key, (other_state, _) in rows.items() if other_state == WatchState.NOT_SERVED
         ),
         serves_holds=rows.get(HOLD.key, ("", ""))[0] == WatchState.OK,
     )

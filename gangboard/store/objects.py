@@ -82,10 +82,10 @@ def read_objects(
 
 def read_packed(cluster_id: int, uids: Iterable[str]) -> Iterator[tuple[str, str, bytes]]:
     """Yield (uid, resource, packed data) of the stored objects."""
-    wanted = list(uids)
-    for start in range(0, len(wanted), BATCH):
+    uid_list = list(uids)
+    for start in range(0, len(uid_list), BATCH):
         rows = WatchedObject.objects.filter(
-            cluster_id=cluster_id, uid__in=wanted[start : start + BATCH]
+            cluster_id=cluster_id, uid__in=uid_list[start : start + BATCH]
         ).values_list("uid", "resource", "data")
         for uid, resource, data in rows:
             yield uid, resource, bytes(data)

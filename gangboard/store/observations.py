@@ -117,8 +117,8 @@ def invalidate_cluster(lease: ClusterLease, *, events: str) -> None:
     with writing(lease):
         states = ResourceState.objects.filter(cluster_id=lease.cluster_id)
         states.update(resource_version="", decoder_version=0)
-    told = WatchedObject.objects.filter(cluster_id=lease.cluster_id, resource=events)
-    while portion := list(told.values_list("uid", flat=True)[:CHUNK]):
+    stored_events = WatchedObject.objects.filter(cluster_id=lease.cluster_id, resource=events)
+    while portion := list(stored_events.values_list("uid", flat=True)[:CHUNK]):
         with writing(lease):
             delete_objects(lease.cluster_id, portion)
 
@@ -136,9 +136,9 @@ def invalidate_other_decoders(lease: ClusterLease, decoders: Mapping[str, int]) 
     """
     states = ResourceState.objects.filter(cluster_id=lease.cluster_id)
     stored = dict(states.values_list("resource", "decoder_version"))
-    others = [key for key, version in decoders.items() if stored.get(key) != version]
-    if others:
-        invalidate_resources(lease, others)
+    outdated = [key for key, version in decoders.items() if stored.get(key) != version]
+    if outdated:
+        invalidate_resources(lease, outdated)
 
 
 def invalidate_resources(lease: ClusterLease, resources: Collection[str]) -> None:
@@ -200,11 +200,11 @@ def mark_gangs_deleted(cluster_id: int, uids: Sequence[str], *, at: datetime, ve
     """Mark the gangs of deleted owners as deleted. Return how many were marked."""
     changed = 0
     for start in range(0, len(uids), CHUNK):
-        some = uids[start : start + CHUNK]
-        changed += Gang.objects.filter(cluster_id=cluster_id, uid__in=some, gone_at=None).update(
+        batch = uids[start : start + CHUNK]
+        changed += Gang.objects.filter(cluster_id=cluster_id, uid__in=batch, gone_at=None).update(
             gone_at=at, changed_version=version
         )
-        index_deleted_gangs(some, cluster_id=cluster_id)
+        index_deleted_gangs(batch, cluster_id=cluster_id)
     return changed
 
 
@@ -281,8 +281,10 @@ def save_identity(lease: ClusterLease, uid: str) -> ClusterIdentity:
                 return ClusterIdentity(is_own=stored == uid)
             row.update(system_uid=uid)
     except IntegrityError:
-        other = Cluster.objects.filter(system_uid=uid).values_list("name", flat=True).first() or ""
-        return ClusterIdentity(is_own=False, known_as=other)
+        namesake = (
+            Cluster.objects.filter(system_uid=uid).values_list("name", flat=True).first() or ""
+        )
+        return ClusterIdentity(is_own=False, known_as=namesake)
     return ClusterIdentity()
 
 

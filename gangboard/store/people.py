@@ -41,12 +41,12 @@ def create_user(
         if was_disabled:
             user.is_active = True
             user.save(update_fields=["is_active"])
-        given, cluster = _grant(user, role, cluster_name, namespace)
+        is_granted, cluster = _grant(user, role, cluster_name, namespace)
         if existing is None:
             record("user-made", f"The account of {name} was made.", by, name)
         if was_disabled:
             record("user-enabled", f"The account of {name} was opened again.", by, name)
-        if given:
+        if is_granted:
             _record_given(user, role, cluster, namespace, by)
     return user, existing is None
 
@@ -107,10 +107,10 @@ def grant_role(
     `by` is the author for the audit. Raises PeopleError, and ClusterError for an unknown cluster.
     """
     with transaction.atomic():
-        given, cluster = _grant(user, role, cluster_name, namespace)
-        if given:
+        is_granted, cluster = _grant(user, role, cluster_name, namespace)
+        if is_granted:
             _record_given(user, role, cluster, namespace, by)
-    return given
+    return is_granted
 
 
 def _grant(
@@ -148,9 +148,9 @@ def remove_role(
     cluster = None if cluster_name is None else find_cluster(name=cluster_name)
     text = role_text(role, cluster_name, namespace)
     with transaction.atomic():
-        found = Grant.objects.filter(user=user, role=role, cluster=cluster, namespace=namespace)
-        if not found.filter(origin=HAND).delete()[0]:
-            if found.exists():
+        grants = Grant.objects.filter(user=user, role=role, cluster=cluster, namespace=namespace)
+        if not grants.filter(origin=HAND).delete()[0]:
+            if grants.exists():
                 raise PeopleError(
                     f"{name} is {text} by a group: manage.py revoke_group takes the role from the "
                     "group, or the identity provider takes the person out of it"
@@ -240,9 +240,9 @@ def check_may_act(user: User) -> None:
 def delete_sessions(records: QuerySet[SessionRecord]) -> int:
     """Delete sessions and their records. Return how many had not expired. Call it in a transaction."""
     keys = list(records.values_list("session_key", flat=True))
-    found = Session.objects.filter(pk__in=keys)
-    number = found.filter(expire_date__gt=timezone.now()).count()
-    found.delete()
+    sessions = Session.objects.filter(pk__in=keys)
+    number = sessions.filter(expire_date__gt=timezone.now()).count()
+    sessions.delete()
     SessionRecord.objects.filter(session_key__in=keys).delete()
     return number
 

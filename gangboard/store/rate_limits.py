@@ -19,7 +19,7 @@ from gangboard.store.models import Attempts
 
 MOST_ROWS = 20_000
 """Limits the table during a flood of new names. A window of five minutes never needs that many."""
-_AT_ONCE = 1_000
+_BATCH = 1_000
 _CLOCKS_DIFFER = timedelta(minutes=1)
 
 
@@ -33,13 +33,13 @@ class RateLimitResult:
     """Seconds until the next attempt is counted; 0 if this one was."""
 
 
-def take(*what: object, most: int, window: timedelta, number: int = 1) -> RateLimitResult:
+def take(*subject: object, most: int, window: timedelta, number: int = 1) -> RateLimitResult:
     """Count `number` attempts, or none of them if the limit `most` would be exceeded.
 
     `what` is the kind of attempt and its author; only a hash with the secret key is stored. The window begins
     with the first attempt, and at its end all of them are forgotten. Call it outside transactions.
     """
-    key, now = _key(what), timezone.now()
+    key, now = _key(subject), timezone.now()
     rows = Attempts.objects.filter(key=key)
     with transaction.atomic():
         # A window that ends much later than a new one dates from before the clock was set back.
@@ -47,32 +47,32 @@ def take(*what: object, most: int, window: timedelta, number: int = 1) -> RateLi
         is_over = Q(ends_at__lte=now) | Q(ends_at__gt=now + window + _CLOCKS_DIFFER)
         counted = rows.filter(is_over).update(number=number, ends_at=now + window)
         if not counted and not rows.exists():
-            _make_room()
+            _delete_oldest()
             Attempts.objects.bulk_create(
                 [Attempts(key=key, ends_at=now + window)], ignore_conflicts=True
             )
         if not counted:
             # Last, because another process may have created the row since the first update.
-            room = rows.filter(number__lte=most - number)
-            counted = room.update(number=F("number") + number)
+            below_limit = rows.filter(number__lte=most - number)
+            counted = below_limit.update(number=F("number") + number)
         row = rows.get()
     wait = 0 if counted else max(1, math.ceil((row.ends_at - now).total_seconds()))
     return RateLimitResult(row.number, wait)
 
 
-def reset_rate_limit(*what: object) -> None:
+def reset_rate_limit(*subject: object) -> None:
     """Reset the count to zero."""
-    Attempts.objects.filter(key=_key(what)).delete()
+    Attempts.objects.filter(key=_key(subject)).delete()
 
 
-def _key(what: tuple[object, ...]) -> str:
+def _key(subject: tuple[object, ...]) -> str:
     # With the secret key, because text typed into the name field can be guessed, and so can its
     # plain hash.
-    text = "\0".join(str(part) for part in what)
+    text = "\0".join(str(component) for component in subject)
     return salted_hmac("gangboard.store.rate_limits", text, algorithm="sha256").hexdigest()
 
 
-def _make_room() -> None:
+def _delete_oldest() -> None:
     if Attempts.objects.count() >= MOST_ROWS:
-        soonest = Attempts.objects.order_by("ends_at").values_list("pk", flat=True)[:_AT_ONCE]
+        soonest = Attempts.objects.order_by("ends_at").values_list("pk", flat=True)[:_BATCH]
         Attempts.objects.filter(pk__in=list(soonest)).delete()

@@ -46,14 +46,14 @@ def right_text(
 
     `may_act` is False for a read-only token.
     """
-    seen = f"may see {place_text(cluster_name, namespace)}"
+    visible_text = f"may see {place_text(cluster_name, namespace)}"
     if role not in ("operator", "admin") or not may_act:
-        return f"{seen}, may not act"
+        return f"{visible_text}, may not act"
     if role == "operator":
-        return f"{seen}, may act"
+        return f"{visible_text}, may act"
     if cluster_name or namespace:
-        return f"{seen}, may act with any lever"
-    return f"{seen}, may act and administer"
+        return f"{visible_text}, may act with any lever"
+    return f"{visible_text}, may act and administer"
 
 
 def _check_pattern(pattern: str) -> None:

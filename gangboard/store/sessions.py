@@ -47,7 +47,7 @@ _METHOD = "signed_in_by"
 _MOST_REMEMBERED = 10_000
 _written: dict[str, float] = {}
 """Monotonic time of the last write of a session by this process, by row key."""
-_no_writes_until = 0.0
+_writes_paused_until = 0.0
 """Monotonic time until which uses are not written, because the last write failed."""
 log = get_logger(__name__)
 RECORDS_KEPT = timedelta(days=1)
@@ -164,8 +164,8 @@ def owner_of_ended_session(session_key: str) -> int | None:
 
     This does not prove who sends the cookie. A session that a person ended has no record.
     """
-    found = SessionRecord.objects.filter(session_key=row_key(session_key), user__is_active=True)
-    return found.values_list("user_id", flat=True).first()
+    records = SessionRecord.objects.filter(session_key=row_key(session_key), user__is_active=True)
+    return records.values_list("user_id", flat=True).first()
 
 
 def signed_in_by(session: SessionBase) -> str:
@@ -183,18 +183,18 @@ def is_fresh(session: SessionBase) -> bool:
 
 def record_session_use(session: SessionStore, *, address: str) -> None:
     """Postpone the idle end of a signed-in session, at most once per USE_STEP. Call it outside transactions."""
-    end, key = session.stored_end, session.session_key
-    if end is None or key is None or SESSION_KEY not in session:
+    expires_at, key = session.stored_end, session.session_key
+    if expires_at is None or key is None or SESSION_KEY not in session:
         return
     now, latest = timezone.now(), session.get_expiry_date()
     new_end, step = min(latest, now + _idle()), USE_STEP.total_seconds()
     is_capped = new_end >= latest  # The end no longer reveals the last use.
-    if not is_capped and (new_end - end).total_seconds() < step:
+    if not is_capped and (new_end - expires_at).total_seconds() < step:
         return
     stored_key = row_key(key)
-    global _no_writes_until  # of this process
+    global _writes_paused_until  # of this process
     clock = time.monotonic()
-    if clock < _no_writes_until or clock - _written.get(stored_key, -step) < step:
+    if clock < _writes_paused_until or clock - _written.get(stored_key, -step) < step:
         return
     if len(_written) >= _MOST_REMEMBERED:
         _written.clear()
@@ -208,7 +208,7 @@ def record_session_use(session: SessionStore, *, address: str) -> None:
         if not is_unavailable(error):
             raise
         # A full disk or a busy writer must not fail a read or make every read wait for the lock.
-        _no_writes_until = clock + step
+        _writes_paused_until = clock + step
         log.warning("use of a session not noted", error=str(error))
 
 
@@ -221,28 +221,29 @@ def list_sessions(*, user_id: int, current: SessionBase | None = None) -> tuple[
     )
     open_keys = set(
         Session.objects.filter(
-            pk__in=[one.session_key for one in records], expire_date__gt=timezone.now()
+            pk__in=[session_record.session_key for session_record in records],
+            expire_date__gt=timezone.now(),
         ).values_list("pk", flat=True)
     )
-    here = row_key(str(current.session_key)) if current and current.session_key else ""
+    current_key = row_key(str(current.session_key)) if current and current.session_key else ""
     return tuple(
         OpenSession(
-            one.pk,
-            one.method,
-            one.address,
-            one.created_at,
-            one.last_seen_at,
-            one.ends_at,
-            one.session_key == here,
+            session_record.pk,
+            session_record.method,
+            session_record.address,
+            session_record.created_at,
+            session_record.last_seen_at,
+            session_record.ends_at,
+            session_record.session_key == current_key,
         )
-        for one in records
-        if one.session_key in open_keys
+        for session_record in records
+        if session_record.session_key in open_keys
     )
 
 
 def end_session(session_id: int, *, user: User, by: str = GANGBOARD) -> bool:
     """End one session of a person by its id in `list_sessions`. Return False if there is none."""
-    return _end(SessionRecord.objects.filter(pk=session_id, user=user), user, by) == 1
+    return _end_records(SessionRecord.objects.filter(pk=session_id, user=user), user, by) == 1
 
 
 def end_sessions(user: User, *, by: str = GANGBOARD, keep: SessionBase | None = None) -> int:
@@ -250,16 +251,16 @@ def end_sessions(user: User, *, by: str = GANGBOARD, keep: SessionBase | None = 
     records = SessionRecord.objects.filter(user=user)
     if keep is not None and keep.session_key:
         records = records.exclude(session_key=row_key(keep.session_key))
-    return _end(records, user, by)
+    return _end_records(records, user, by)
 
 
-def _end(records: QuerySet[SessionRecord], user: User, by: str) -> int:
+def _end_records(records: QuerySet[SessionRecord], user: User, by: str) -> int:
     with transaction.atomic():
         number = delete_sessions(records)
         if number:
             name = user.get_username()
-            what = "1 session" if number == 1 else f"{number} sessions"
-            record("sessions-ended", f"{what} of {name} ended.", by, name)
+            count_text = "1 session" if number == 1 else f"{number} sessions"
+            record("sessions-ended", f"{count_text} of {name} ended.", by, name)
     return number
 
 

@@ -49,14 +49,14 @@ def recorded_suspends(cluster_id: int, namespaces: Mapping[str, str]) -> dict[st
         .order_by("uid", "requested_at", "id")
         .values_list("uid", "namespace", "verb", "state", "actor_name", "reason", "sent_at")
     )
-    found: dict[str, RecordedSuspend] = {}
+    suspends: dict[str, RecordedSuspend] = {}
     for uid, namespace, verb, state, actor, reason, sent_at in rows:
         if namespace != namespaces[uid]:
             continue
-        found.pop(uid, None)
+        suspends.pop(uid, None)
         if sent_at is not None and verb == Verb.SUSPEND and state != ActionState.REVERTED:
-            found[uid] = RecordedSuspend(actor, reason, sent_at)
-    return found
+            suspends[uid] = RecordedSuspend(actor, reason, sent_at)
+    return suspends
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class HoldRecord:
     owner_uid: str
     job_uid: str
     """uid of the Job at the last check."""
-    end: datetime
+    ends_at: datetime
     """When gangboard removes the Hold, as the requester of the action asked."""
     is_guarded: bool
     """True if the action is verified and the newest on its Job."""
@@ -80,8 +80,8 @@ def recorded_hold(action: Action) -> dict[str, Any] | None:
     """Return the Hold that enforces an action: the action's own, or the one that it found."""
     if action.lever != HOLD_LEVER or action.verb != Verb.SUSPEND:
         return None
-    found: dict[str, Any] | None = action.context.get("hold") or action.context.get("found_hold")
-    return found
+    hold: dict[str, Any] | None = action.context.get("hold") or action.context.get("found_hold")
+    return hold
 
 
 def expired_hold_records(
@@ -107,22 +107,22 @@ def _records(rows: QuerySet[Action]) -> Iterator[HoldRecord]:
             job=hold["job"],
             owner_uid=hold["owner_uid"],
             job_uid=subjects[0]["uid"],
-            end=action.until or action.requested_at,
+            ends_at=action.until or action.requested_at,
             is_guarded=action.guarded,
         )
 
 
 def holds_made_by_actions(cluster_id: int, holds: Collection[Hold]) -> frozenset[str]:
     """Return the uids of Holds that an action of this installation created and that still name the same Job."""
-    made: set[tuple[str, str, str]] = set()
+    identities: set[tuple[str, str, str]] = set()
     for portion in _portions({hold.action for hold in holds if hold.action}):
         rows = Action.objects.filter(cluster=cluster_id, pk__in=portion)
         for context in rows.values_list("context", flat=True):
-            made.add(_identity(context.get("hold") or {}))
+            identities.add(_identity(context.get("hold") or {}))
     return frozenset(
         hold.meta.ref.uid
         for hold in holds
-        if (hold.meta.ref.uid, hold.job_name, hold.owner_uid) in made
+        if (hold.meta.ref.uid, hold.job_name, hold.owner_uid) in identities
     )
 
 

@@ -40,16 +40,21 @@ def quarter_of(now: datetime) -> datetime:
 
 
 def record_point(
-    cluster_id: int, *, at: datetime, all_seen: bool, room: AcceleratorSums | None
+    cluster_id: int, *, at: datetime, all_seen: bool, accelerators: AcceleratorSums | None
 ) -> None:
     """Write the point of a minute unless it exists. Call it inside `writing`.
 
     `all_seen` is True if everything that verdicts need was visible. Otherwise the point has no numbers of
-    gangs, because the assessed gangs are only a part. `room` None means that the nodes are unknown.
+    gangs, because the assessed gangs are only a part. `accelerators` None means that the nodes are unknown.
     """
     values = _of_gangs(cluster_id) if all_seen else {}
-    if room is not None:
-        values |= {"used": room.used, "held": room.held, "free": room.free, "away": room.away}
+    if accelerators is not None:
+        values |= {
+            "used": accelerators.used,
+            "held": accelerators.held,
+            "free": accelerators.free,
+            "away": accelerators.away,
+        }
     lasting = TrendPoint.objects.filter(
         cluster_id=cluster_id, at__gte=quarter_of(at), at__lte=at, is_lasting=True
     )

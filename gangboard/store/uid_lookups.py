@@ -40,15 +40,15 @@ def resolve_references(
     by_uid: dict[tuple[int, str], set[Reference]] = defaultdict(set)
     for reference in references:
         by_uid[reference.cluster_id, reference.uid].add(reference)
-    wanted = list(by_uid)
-    found: dict[Reference, Row] = {}
-    for start in range(0, len(wanted), BATCH):
-        clusters, uids = zip(*wanted[start : start + BATCH], strict=True)
+    keys = list(by_uid)
+    result: dict[Reference, Row] = {}
+    for start in range(0, len(keys), BATCH):
+        clusters, uids = zip(*keys[start : start + BATCH], strict=True)
         for row in rows.filter(cluster_id__in=set(clusters), uid__in=uids):
             for reference in by_uid[row.cluster_id, row.uid]:
                 if row.namespace in ("", reference.namespace):
-                    found[reference] = row
-    return found
+                    result[reference] = row
+    return result
 
 
 def read_referenced(

@@ -85,25 +85,25 @@ def record_verdicts(
     """
     latest = _latest_spans([row["id"] for row in rows])
     ended: list[VerdictSpan] = []
-    begun: list[VerdictSpan] = []
-    news: list[VerdictSpan] = []
+    earlier: list[VerdictSpan] = []
+    new_spans: list[VerdictSpan] = []
     for row in rows:
         span = latest.get(row["id"])
         if span is None:
             span = _unrecorded(row, before.get(row["uid"]))
-            begun += [span] if span is not None else []
-        elif _says(span, row):
+            earlier += [span] if span is not None else []
+        elif _is_unchanged(span, row):
             continue
         else:
             ended.append(span)
         begins = _begin(row, span, at)
         if span is not None:
             span.ended_at, span.last = span.ended_at or begins, False
-        news.append(_span(row, begins))
+        new_spans.append(_span(row, begins))
     # The ends come first, because a gang must never have two open spans.
     VerdictSpan.objects.bulk_update(ended, ["ended_at", "last"], batch_size=CHUNK)
-    VerdictSpan.objects.bulk_create([*begun, *news], batch_size=CHUNK)
-    add_span_events(news, FeedType.VERDICT, at=at)
+    VerdictSpan.objects.bulk_create([*earlier, *new_spans], batch_size=CHUNK)
+    add_span_events(new_spans, FeedType.VERDICT, at=at)
 
 
 def end_spans(cluster_id: int, uids: Sequence[str], *, at: datetime) -> None:
@@ -126,7 +126,7 @@ def delete_old_spans(*, ended_before: datetime) -> int:
 
 def _latest_spans(gang_ids: Sequence[str]) -> dict[str, VerdictSpan]:
     """Return the open span of each gang, else the span of its last deletion."""
-    found: dict[str, VerdictSpan] = {}
+    latest: dict[str, VerdictSpan] = {}
     for start in range(0, len(gang_ids), CHUNK):
         spans = (
             VerdictSpan.objects.filter(
@@ -135,11 +135,11 @@ def _latest_spans(gang_ids: Sequence[str]) -> dict[str, VerdictSpan]:
             .only("gang_id", "code", "health", "began_at", "ended_at", "last")
             .order_by("began_at", "pk")
         )
-        found.update((span.gang_id, span) for span in spans)
-    return found
+        latest.update((span.gang_id, span) for span in spans)
+    return latest
 
 
-def _says(span: VerdictSpan, row: Mapping[str, Any]) -> bool:
+def _is_unchanged(span: VerdictSpan, row: Mapping[str, Any]) -> bool:
     """Return whether the span is open and has the row's code and health. Numbers in sentences do not count."""
     return span.ended_at is None and (span.code, span.health) == (row["code"], row["health"])
 
@@ -153,19 +153,19 @@ def _unrecorded(row: Mapping[str, Any], old: Mapping[str, Any] | None) -> Verdic
     return _span(old, old["since"])
 
 
-def _begin(row: Mapping[str, Any], before: VerdictSpan | None, at: datetime) -> datetime:
+def _begin(row: Mapping[str, Any], before: VerdictSpan | None, observed_at: datetime) -> datetime:
     """Return when the verdict of the row began, never before the previous span.
 
     The time of the state counts if it is after the start of that span. A verdict that returns after a time
     without visibility keeps its old time, and begins in the history when it was seen again.
     """
-    since: datetime = min(row["since"], at)
+    since: datetime = min(row["since"], observed_at)
     if before is None:
         return since
     if before.ended_at is not None:
-        return max(at, before.ended_at)
+        return max(observed_at, before.ended_at)
     # After the clock was set back, the earlier span is empty but never negative.
-    return since if since > before.began_at else max(at, before.began_at)
+    return since if since > before.began_at else max(observed_at, before.began_at)
 
 
 def _span(row: Mapping[str, Any], began_at: datetime) -> VerdictSpan:
@@ -189,9 +189,9 @@ def _span(row: Mapping[str, Any], began_at: datetime) -> VerdictSpan:
 def _pack_span_detail(detail: bytes) -> bytes:
     if not detail:
         return b""
-    whole = decode_detail(_decoder, detail)
-    findings = whole.findings[:1]
-    named = set(_nodes(findings)) & {member.node for member in whole.members}
+    gang_detail = decode_detail(_decoder, detail)
+    findings = gang_detail.findings[:1]
+    named = set(_nodes(findings)) & {member.node for member in gang_detail.members}
     return _encoder.encode(SpanDetail(findings, tuple(_Member(node) for node in sorted(named))))
 
 

@@ -190,7 +190,7 @@ FINISHED = (
         started="7h",
         roles=(
             # The JobSet controller deletes running Jobs when a JobSet fails.
-            Role("driver", _DRIVER, made=False),
+            Role("driver", _DRIVER, jobs_exist=False),
             Role("workers", PodTemplate(gpus=4, pool="a100"), pods=2, states=("failed",)),
         ),
     ),

@@ -49,7 +49,7 @@ TRAINJOBS = (
                 _WHOLE,
                 pods=4,
                 depends_on={"dataset-initializer": "Complete"},
-                made=False,
+                jobs_exist=False,
             ),
         ),
     ),
@@ -198,7 +198,7 @@ _WITH_GROUPS = ("1.37", "1.36")
 """Without core groups, StatefulSets and Deployments are no gangs."""
 
 
-def _kept(group: str, template: PodTemplate = _CPU) -> PodTemplate:
+def _grouped_template(group: str, template: PodTemplate = _CPU) -> PodTemplate:
     """Return the pod template of a StatefulSet or Deployment with a group."""
     return replace(template, group=group, restart_policy="Always")
 
@@ -211,7 +211,7 @@ GROUPED = (
         "running",
         age="7d",
         quorum=3,
-        roles=(Role("", _kept("param-servers"), pods=3),),
+        roles=(Role("", _grouped_template("param-servers"), pods=3),),
         minors=_WITH_GROUPS,
     ),
     Gang(
@@ -221,7 +221,7 @@ GROUPED = (
         "quorum-deadlock",
         age="27m",
         quorum=4,
-        roles=(Role("", _kept("nccl-ranks"), pods=4, states=("silent", "absent")),),
+        roles=(Role("", _grouped_template("nccl-ranks"), pods=4, states=("silent", "absent")),),
         minors=_WITH_GROUPS,
     ),
     Gang(
@@ -231,7 +231,9 @@ GROUPED = (
         "insufficient-resources",
         age="52m",
         quorum=2,
-        roles=(Role("", _kept("vector-index", _WHOLE), pods=2, states=("unschedulable",)),),
+        roles=(
+            Role("", _grouped_template("vector-index", _WHOLE), pods=2, states=("unschedulable",)),
+        ),
         minors=_WITH_GROUPS,
     ),
     Gang(
@@ -241,7 +243,7 @@ GROUPED = (
         "running",
         age="3d",
         quorum=4,
-        roles=(Role("", _kept("moe-shards"), pods=4),),
+        roles=(Role("", _grouped_template("moe-shards"), pods=4),),
         minors=_WITH_GROUPS,
     ),
     Gang(
@@ -251,7 +253,9 @@ GROUPED = (
         "image-pull",
         age="13m",
         quorum=2,
-        roles=(Role("", _kept("moe-canary"), pods=2, states=("running", "image-pull")),),
+        roles=(
+            Role("", _grouped_template("moe-canary"), pods=2, states=("running", "image-pull")),
+        ),
         minors=_WITH_GROUPS,
     ),
     Gang(
@@ -261,7 +265,7 @@ GROUPED = (
         "starting",
         age="45s",
         quorum=2,
-        roles=(Role("", _kept("moe-drafts"), pods=2, states=("creating",)),),
+        roles=(Role("", _grouped_template("moe-drafts"), pods=2, states=("creating",)),),
         minors=_WITH_GROUPS,
     ),
 )

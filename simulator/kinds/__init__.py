@@ -19,8 +19,8 @@ from simulator.resources import Resource
 @cache
 def by_kind() -> dict[tuple[str, str], ModuleType]:
     """Return the modules of this folder by kind and API (`Gang.api`), which is empty for a unique kind."""
-    found = pkgutil.iter_modules(__path__, f"{__name__}.")
-    modules = (importlib.import_module(one.name) for one in found)
+    infos = pkgutil.iter_modules(__path__, f"{__name__}.")
+    modules = (importlib.import_module(info.name) for info in infos)
     return {(module.KIND, getattr(module, "API", "")): module for module in modules}
 
 
@@ -28,5 +28,5 @@ def served_for(fleet: Fleet) -> tuple[Resource, ...]:
     """Return the resources that the gangs of a fleet need."""
     kinds = dict.fromkeys((gang.kind, gang.api) for gang in fleet.gangs)
     modules = by_kind()
-    every = (one for kind in kinds if kind in modules for one in modules[kind].RESOURCES)
+    every = (resource for kind in kinds if kind in modules for resource in modules[kind].RESOURCES)
     return tuple(dict.fromkeys(every))

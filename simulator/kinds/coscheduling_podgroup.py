@@ -27,10 +27,10 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
     group = builder.create(PODGROUPS, {"metadata": meta, "spec": spec}, builder.born(gang))
     phase = "Running" if gang.code == "running" else "Scheduling"
     builder.world.set_status(PODGROUPS, group, {"phase": phase}, "podgroup-controller")
-    found = []
+    pods = []
     for index in range(role.pods):
         pod = manifests.bare_pod(f"{gang.name}-{index}", gang.namespace, role.template)
         pod["spec"]["schedulerName"] = _SCHEDULER
         pod["metadata"]["labels"] = {"scheduling.x-k8s.io/pod-group": gang.name}
-        found.append(builder.make_pod(gang, pod, role.state(index), ""))
-    return found
+        pods.append(builder.make_pod(gang, pod, role.state(index), ""))
+    return pods

@@ -21,19 +21,21 @@ _REVISION = {"deployment.kubernetes.io/revision": "1"}
 def make(builder: Builder, gang: Gang) -> list[Json]:
     """Create a Deployment, its ReplicaSet, the group of its pods, and the pods."""
     (role,) = gang.roles
-    made = apps_v1.make_owner(builder, gang, DEPLOYMENTS, {"strategy": {"type": "RollingUpdate"}})
+    deployment = apps_v1.make_owner(
+        builder, gang, DEPLOYMENTS, {"strategy": {"type": "RollingUpdate"}}
+    )
     suffix = builder.world.writer.suffix
     hash_ = suffix(10)
     labels = {**apps_v1.labels_of(gang), "pod-template-hash": hash_}
     name = f"{gang.name}-{hash_}"
-    replicaset = _replicaset(builder, gang, made, name, labels)
+    replicaset = _replicaset(builder, gang, deployment, name, labels)
     meta = [
         {"generateName": f"{name}-", "name": f"{name}-{suffix()}", "labels": labels}
         for _ in range(role.pods)
     ]
     pods = apps_v1.make_pods(builder, gang, replicaset, meta, [{}] * role.pods)
     status = apps_v1.counts(pods)
-    builder.world.set_status(DEPLOYMENTS, made, status, apps_v1.MANAGER)
+    builder.world.set_status(DEPLOYMENTS, deployment, status, apps_v1.MANAGER)
     del status["updatedReplicas"]
     status["fullyLabeledReplicas"] = len(pods)
     builder.world.set_status(REPLICASETS, replicaset, status, apps_v1.MANAGER)

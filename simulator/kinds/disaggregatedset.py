@@ -25,9 +25,11 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
     roles = [{"name": role.name, "spec": leaderworkerset.spec_of(role)} for role in gang.roles]
     meta = {"name": gang.name, "namespace": gang.namespace}
     spec = {"roles": roles}
-    made = builder.create(DISAGGREGATEDSETS, {"metadata": meta, "spec": spec}, builder.born(gang))
+    disaggregatedset = builder.create(
+        DISAGGREGATEDSETS, {"metadata": meta, "spec": spec}, builder.born(gang)
+    )
     pods: list[Json] = []
     for role in gang.roles:
         name = f"{gang.name}-{_REVISION}-{role.name}"
-        pods += leaderworkerset.make_set(builder, gang, role, name, made)
+        pods += leaderworkerset.make_set(builder, gang, role, name, disaggregatedset)
     return pods

@@ -28,12 +28,12 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
     meta = {"name": gang.name, "namespace": gang.namespace}
     spec = {"minMember": role.pods, "queue": queue, "priorityClassName": "train"}
     group = builder.create(PODGROUPS, {"metadata": meta, "spec": spec}, builder.born(gang))
-    asked = role.pods * role.template.gpus
+    gpus = role.pods * role.template.gpus
     text = (
         f"{queue} quota has reached the allowable limit of GPUs. Limit is {_LIMIT} GPUs, currently 0 "
-        f"GPUs allocated and workload requested {asked} GPUs"
+        f"GPUs allocated and workload requested {gpus} GPUs"
     )
-    at = group["metadata"]["creationTimestamp"]
+    when = group["metadata"]["creationTimestamp"]
     condition = {
         "type": "UnschedulableOnNodePool",
         "status": "True",
@@ -42,10 +42,10 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
         "message": f"OverLimit: {text}.",
         "reasons": [{"reason": "OverLimit", "message": text}],
         "transitionID": "1",
-        "lastTransitionTime": at,
+        "lastTransitionTime": when,
     }
     builder.world.set_status(PODGROUPS, group, {"schedulingConditions": [condition]}, _SCHEDULER)
-    found = []
+    pods = []
     for index in range(role.pods):
         pod = manifests.bare_pod(f"{gang.name}-{index}", gang.namespace, role.template)
         pod["spec"]["schedulerName"] = _SCHEDULER
@@ -53,8 +53,8 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
             "annotations": {"pod-group-name": gang.name},
             "labels": {"kai.scheduler/queue": queue},
         }
-        found.append(builder.make_pod(gang, pod, role.state(index), ""))
-    return found
+        pods.append(builder.make_pod(gang, pod, role.state(index), ""))
+    return pods
 
 
 def _queue(builder: Builder, gang: Gang, name: str) -> None:

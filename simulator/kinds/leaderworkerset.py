@@ -49,14 +49,14 @@ def make_set(builder: Builder, gang: Gang, role: Role, name: str, owner: Json | 
     meta: Json = {"name": name, "namespace": gang.namespace}
     if owner is not None:
         meta["ownerReferences"] = [owner_reference(owner)]
-    made = builder.create(
+    leaderworkerset = builder.create(
         LEADERWORKERSETS, {"metadata": meta, "spec": spec_of(role)}, builder.born(gang)
     )
-    leaders = _statefulset(builder, gang, name, role.jobs, made)
+    leaders = _statefulset(builder, gang, name, role.jobs, leaderworkerset)
     pods: list[Json] = []
     for replica in range(role.jobs):
         pods += _replica(builder, gang, role, leaders, name, replica)
-    builder.world.set_status(LEADERWORKERSETS, made, {"replicas": role.jobs}, "lws")
+    builder.world.set_status(LEADERWORKERSETS, leaderworkerset, {"replicas": role.jobs}, "lws")
     return pods
 
 
@@ -65,7 +65,7 @@ def _replica(
 ) -> list[Json]:
     """Create the pods of a replica: its leader, then the workers, whose StatefulSet the leader owns."""
     pods: list[Json] = []
-    maker = leaders
+    controller = leaders
     for index in range(role.pods):
         position = replica * role.pods + index
         state = role.state(position)
@@ -80,12 +80,12 @@ def _replica(
             f"{_PREFIX}/group-index": str(replica),
             f"{_PREFIX}/worker-index": str(index),
         }
-        pod["metadata"]["ownerReferences"] = [owner_reference(maker)]
+        pod["metadata"]["ownerReferences"] = [owner_reference(controller)]
         node = role.nodes[position] if position < len(role.nodes) else ""
-        made = builder.make_pod(gang, pod, state, node)
-        pods.append(made)
+        created = builder.make_pod(gang, pod, state, node)
+        pods.append(created)
         if index == 0:
-            maker = _statefulset(builder, gang, leader, role.pods - 1, made)
+            controller = _statefulset(builder, gang, leader, role.pods - 1, created)
     return pods
 
 

@@ -24,14 +24,14 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
     (role,) = gang.roles
     meta = {"name": gang.name, "namespace": gang.namespace}
     spec = {"containers": [{"image": role.template.image, "runFlux": True}], "size": role.pods}
-    made = builder.create(MINICLUSTERS, {"metadata": meta, "spec": spec}, builder.born(gang))
+    minicluster = builder.create(MINICLUSTERS, {"metadata": meta, "spec": spec}, builder.born(gang))
     job = manifests.job(
         gang.name, gang.namespace, manifests.job_spec(role.template, role.pods, backoff_limit=100)
     )
-    job["metadata"]["ownerReferences"] = [manifests.owner_reference(made)]
+    job["metadata"]["ownerReferences"] = [manifests.owner_reference(minicluster)]
     _, pods = builder.make_job(gang, role, job, 0)
     type_ = "JobMiniClusterReady"
-    now = timestamp(builder.began(gang))
+    now = timestamp(builder.started_at(gang))
     status = {
         "conditions": [job_status.plain_condition(type_, "True", type_, type_, now)],
         "jobid": "",
@@ -39,5 +39,5 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
         "selector": f"hpa-selector={gang.name}",
         "size": role.pods,
     }
-    builder.world.set_status(MINICLUSTERS, made, status, "manager")
+    builder.world.set_status(MINICLUSTERS, minicluster, status, "manager")
     return pods

@@ -29,15 +29,15 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
     """Create an MPIJob, the Job of its launcher, and its pods."""
     meta = {"name": gang.name, "namespace": gang.namespace}
     spec = {**operators.spec_of(gang, _FIELD), "slotsPerWorker": 8}
-    made = builder.create(MPIJOBS, {"metadata": meta, "spec": spec}, builder.born(gang))
+    mpijob = builder.create(MPIJOBS, {"metadata": meta, "spec": spec}, builder.born(gang))
     pods: list[Json] = []
     for role in gang.roles:
         if role.name == _LAUNCHER:
-            pods += _launch(builder, gang, role, made)
+            pods += _launch(builder, gang, role, mpijob)
         else:
             labels = _labels(gang.name, role.name)
-            pods += operators.make_pods(builder, gang, role, made, labels)
-    operators.begin(builder, gang, MPIJOBS, made, pods)
+            pods += operators.make_pods(builder, gang, role, mpijob, labels)
+    operators.begin(builder, gang, MPIJOBS, mpijob, pods)
     return pods
 
 
@@ -68,14 +68,14 @@ class _MPIOperator(operators.Operator):
         super().reconcile(PODS if resource == JOBS else resource, record, obj)
 
     def _sync(self, obj: Json) -> None:
-        wanted = bool(obj["spec"].get("runPolicy", {}).get("suspend"))
+        is_suspended = bool(obj["spec"].get("runPolicy", {}).get("suspend"))
 
-        def put(found: Json) -> Json:
-            found["spec"]["suspend"] = wanted
-            return found
+        def put(target: Json) -> Json:
+            target["spec"]["suspend"] = is_suspended
+            return target
 
         for job in self._world.owned(obj["metadata"]["uid"], JOBS):
-            if bool(job["spec"].get("suspend")) is not wanted:
+            if bool(job["spec"].get("suspend")) is not is_suspended:
                 self._world.change(JOBS, job, put, _OPERATOR)
         super()._sync(obj)
 

@@ -59,39 +59,39 @@ def make_cluster(builder: Builder, gang: Gang, name: str, owner: Json | None) ->
     if owner is not None:
         meta["ownerReferences"] = [owner_reference(owner)]
     spec = {**spec_of(gang.roles), "suspend": gang.suspended and owner is None}
-    made = builder.create(RAYCLUSTERS, {"metadata": meta, "spec": spec}, builder.born(gang))
+    raycluster = builder.create(RAYCLUSTERS, {"metadata": meta, "spec": spec}, builder.born(gang))
     pods: list[Json] = []
-    for role, pod, index in _pods_of(made, gang.roles):
+    for role, pod, index in _pods_of(raycluster, gang.roles):
         state = role.state(index)
         if state == "absent" or spec["suspend"]:
             continue
         node = role.nodes[index] if index < len(role.nodes) else ""
         pods.append(builder.make_pod(gang, pod, state, node))
-    status = _status(made, pods, timestamp(builder.began(gang)))
-    builder.world.set_status(RAYCLUSTERS, made, status, MANAGER)
+    status = _status(raycluster, pods, timestamp(builder.started_at(gang)))
+    builder.world.set_status(RAYCLUSTERS, raycluster, status, MANAGER)
     return pods
 
 
 def _pods_of(cluster: Json, roles: tuple[Role, ...]) -> list[tuple[Role, Json, int]]:
     """Return each desired pod with its role and its position there."""
     by_group = {_HEAD if position == 0 else role.name: role for position, role in enumerate(roles)}
-    found = []
-    for pod, index in wanted_pods(cluster):
+    result = []
+    for pod, index in desired_pods(cluster):
         role = by_group[pod["metadata"]["labels"]["ray.io/group"]]
-        found.append((role, pod, index))
-    return found
+        result.append((role, pod, index))
+    return result
 
 
-def wanted_pods(cluster: Json) -> list[tuple[Json, int]]:
+def desired_pods(cluster: Json) -> list[tuple[Json, int]]:
     """Return the desired pods of a RayCluster, each with its position in its group."""
     spec = cluster["spec"]
-    found = [(_pod(cluster, _HEAD, 0, spec["headGroupSpec"]["template"]), 0)]
+    pods = [(_pod(cluster, _HEAD, 0, spec["headGroupSpec"]["template"]), 0)]
     for group in spec["workerGroupSpecs"]:
-        found += [
+        pods += [
             (_pod(cluster, group["groupName"], index, group["template"]), index)
             for index in range(group["replicas"])
         ]
-    return found
+    return pods
 
 
 def _pod(cluster: Json, group: str, index: int, template: Json) -> Json:
@@ -120,19 +120,19 @@ class RayClusterController(Controller):
         self._kubelet = kubelet
 
     def _sync(self, obj: Json) -> None:
-        there = self._world.owned(obj["metadata"]["uid"], PODS)
+        pods = self._world.owned(obj["metadata"]["uid"], PODS)
         if obj["spec"].get("suspend"):
-            for pod in there:
+            for pod in pods:
                 if "deletionTimestamp" not in pod["metadata"]:
                     self._world.expected_removals.add(pod["metadata"]["uid"])
-                    self._kubelet.end(pod)
+                    self._kubelet.delete_pod(pod)
         else:
-            names = {pod["metadata"]["name"] for pod in there}
-            for pod, _ in wanted_pods(obj):
+            names = {pod["metadata"]["name"] for pod in pods}
+            for pod, _ in desired_pods(obj):
                 if pod["metadata"]["name"] not in names:
                     self._world.writer.create(PODS, pod, manager=MANAGER)
-        there = self._world.owned(obj["metadata"]["uid"], PODS)
-        status = _status(obj, there, self._world.timestamp())
+        pods = self._world.owned(obj["metadata"]["uid"], PODS)
+        status = _status(obj, pods, self._world.timestamp())
         if status != obj.get("status"):
             self._world.set_status(RAYCLUSTERS, obj, status, MANAGER)
 
@@ -152,11 +152,11 @@ def _status(cluster: Json, pods: list[Json], now: str) -> Json:
     for type_, holds, reason in rows:
         row = job_status.plain_condition(type_, str(holds), reason, "", now)
         job_status.set_condition(conditions, row)
-    wanted = sum(group["replicas"] for group in cluster["spec"]["workerGroupSpecs"])
+    desired = sum(group["replicas"] for group in cluster["spec"]["workerGroupSpecs"])
     ready = sum(job_status.is_ready(pod) for pod in pods if pod not in heads)
     return {
         "conditions": conditions,
-        "desiredWorkerReplicas": wanted,
+        "desiredWorkerReplicas": desired,
         "readyWorkerReplicas": ready,
     }
 

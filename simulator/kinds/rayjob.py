@@ -35,14 +35,14 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
         "suspend": gang.suspended,
     }
     meta = {"name": gang.name, "namespace": gang.namespace}
-    made = builder.create(RAYJOBS, {"metadata": meta, "spec": spec}, builder.born(gang))
+    rayjob = builder.create(RAYJOBS, {"metadata": meta, "spec": spec}, builder.born(gang))
     if gang.suspended:
-        builder.world.set_status(RAYJOBS, made, _SUSPENDED, raycluster.MANAGER)
+        builder.world.set_status(RAYJOBS, rayjob, _SUSPENDED, raycluster.MANAGER)
         return []
     name = _name(builder.world, gang.name)
-    pods = raycluster.make_cluster(builder, gang, name, made)
+    pods = raycluster.make_cluster(builder, gang, name, rayjob)
     is_up = all(pod["status"].get("phase") == "Running" for pod in pods)
-    builder.world.set_status(RAYJOBS, made, _status(name, running=is_up), raycluster.MANAGER)
+    builder.world.set_status(RAYJOBS, rayjob, _status(name, running=is_up), raycluster.MANAGER)
     return pods
 
 
@@ -74,7 +74,7 @@ class RayJobController(Controller):
         if obj["spec"].get("suspend"):
             for cluster in clusters:
                 self._take_away(cluster)
-            self._say(obj, _SUSPENDED)
+            self._set_status(obj, _SUSPENDED)
         elif not clusters:
             name = _name(self._world, obj["metadata"]["name"])
             meta = {
@@ -82,27 +82,27 @@ class RayJobController(Controller):
                 "namespace": obj["metadata"]["namespace"],
                 "ownerReferences": [owner_reference(obj)],
             }
-            made = {
+            raycluster_manifest = {
                 "apiVersion": "ray.io/v1",
                 "kind": "RayCluster",
                 "metadata": meta,
                 "spec": obj["spec"]["rayClusterSpec"],
             }
-            self._world.writer.create(RAYCLUSTERS, made, manager=raycluster.MANAGER)
-            self._say(obj, _status(name, running=False))
+            self._world.writer.create(RAYCLUSTERS, raycluster_manifest, manager=raycluster.MANAGER)
+            self._set_status(obj, _status(name, running=False))
         else:
             status = clusters[0].get("status", {})
             workers = status.get("desiredWorkerReplicas")
             is_up = workers is not None and status.get("readyWorkerReplicas") == workers
-            self._say(obj, _status(clusters[0]["metadata"]["name"], running=is_up))
+            self._set_status(obj, _status(clusters[0]["metadata"]["name"], running=is_up))
 
     def _take_away(self, cluster: Json) -> None:
         for pod in self._world.owned(cluster["metadata"]["uid"], PODS):
             self._world.expected_removals.add(pod["metadata"]["uid"])
-            self._kubelet.end(pod)
+            self._kubelet.delete_pod(pod)
         self._world.writer.remove(RAYCLUSTERS, key_of(cluster))
 
-    def _say(self, obj: Json, status: Json) -> None:
+    def _set_status(self, obj: Json, status: Json) -> None:
         if obj.get("status") != status:
             self._world.set_status(RAYJOBS, obj, status, raycluster.MANAGER)
 

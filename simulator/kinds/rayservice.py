@@ -36,21 +36,21 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
     """Create a RayService, its RayCluster and pods. It serves if the expected code is `running`."""
     meta = {"name": gang.name, "namespace": gang.namespace}
     spec = {"rayClusterConfig": raycluster.spec_of(gang.roles)}
-    made = builder.create(RAYSERVICES, {"metadata": meta, "spec": spec}, builder.born(gang))
+    rayservice = builder.create(RAYSERVICES, {"metadata": meta, "spec": spec}, builder.born(gang))
     cluster = f"{gang.name}-{builder.world.writer.suffix()}"
-    pods = raycluster.make_cluster(builder, gang, cluster, made)
+    pods = raycluster.make_cluster(builder, gang, cluster, rayservice)
     serves = gang.code == "running"
     row = _SERVES if serves else _SERVES_NOT
     served: Json = {"rayClusterName": cluster}
     if not serves:
-        said = {
+        application = {
             "status": "UNHEALTHY",
             "message": "replica of deployment chat failed its health check",
         }
-        served["applicationStatuses"] = {"chat": said}
-    conditions = [job_status.plain_condition(*row, timestamp(builder.began(gang)))]
+        served["applicationStatuses"] = {"chat": application}
+    conditions = [job_status.plain_condition(*row, timestamp(builder.started_at(gang)))]
     status = {"activeServiceStatus": served, "conditions": conditions}
-    builder.world.set_status(RAYSERVICES, made, status, raycluster.MANAGER)
+    builder.world.set_status(RAYSERVICES, rayservice, status, raycluster.MANAGER)
     return pods
 
 
@@ -66,11 +66,11 @@ class _RayServices(Controller):
             for cluster in clusters:
                 # The garbage collector removes the pods, which it finds by their owner.
                 self._world.writer.remove(RAYCLUSTERS, key_of(cluster))
-            self._say(obj, "", _SUSPENDED, _SERVES_NOT)
+            self._set_status(obj, "", _SUSPENDED, _SERVES_NOT)
         elif job_status.has_condition(obj, "Suspended"):
-            self._say(obj, self._make_cluster(obj)["metadata"]["name"], _RESUMED)
+            self._set_status(obj, self._make_cluster(obj)["metadata"]["name"], _RESUMED)
         elif clusters and job_status.condition_of(obj, "Suspended") and _is_ready(clusters[0]):
-            self._say(obj, clusters[0]["metadata"]["name"], _SERVES)
+            self._set_status(obj, clusters[0]["metadata"]["name"], _SERVES)
 
     def _make_cluster(self, service: Json) -> Json:
         meta = {
@@ -79,13 +79,13 @@ class _RayServices(Controller):
             "ownerReferences": [owner_reference(service)],
         }
         spec = {**service["spec"]["rayClusterConfig"], "suspend": False}
-        made: Json = self._world.writer.create(
+        created: Json = self._world.writer.create(
             RAYCLUSTERS, {"metadata": meta, "spec": spec}, manager=raycluster.MANAGER
         )
-        return made
+        return created
 
-    def _say(self, service: Json, cluster: str, *rows: tuple[str, str, str, str]) -> None:
-        conditions = [dict(one) for one in service["status"].get("conditions", [])]
+    def _set_status(self, service: Json, cluster: str, *rows: tuple[str, str, str, str]) -> None:
+        conditions = [dict(condition) for condition in service["status"].get("conditions", [])]
         now = self._world.timestamp()
         news = [
             job_status.set_condition(conditions, job_status.plain_condition(*row, now))

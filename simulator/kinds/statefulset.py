@@ -25,12 +25,12 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
     (role,) = gang.roles
     policy = "OrderedReady" if "absent" in role.states else "Parallel"
     spec = {"podManagementPolicy": policy, "serviceName": gang.name}
-    made = apps_v1.make_owner(builder, gang, STATEFULSETS, spec)
+    statefulset = apps_v1.make_owner(builder, gang, STATEFULSETS, spec)
     revision = f"{gang.name}-{builder.world.writer.suffix(10)}"
     names = [f"{gang.name}-{index}" for index in range(role.pods)]
     meta = [_meta(gang, name, index, revision) for index, name in enumerate(names)]
     hosts = [{"hostname": name, "subdomain": gang.name} for name in names]
-    pods = apps_v1.make_pods(builder, gang, made, meta, hosts)
+    pods = apps_v1.make_pods(builder, gang, statefulset, meta, hosts)
     status = {
         **apps_v1.counts(pods),
         "collisionCount": 0,
@@ -38,7 +38,7 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
         "currentRevision": revision,
         "updateRevision": revision,
     }
-    builder.world.set_status(STATEFULSETS, made, status, apps_v1.MANAGER)
+    builder.world.set_status(STATEFULSETS, statefulset, status, apps_v1.MANAGER)
     return pods
 
 

@@ -39,15 +39,15 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
         "trainer": {"numNodes": nodes.pods},
     }
     meta: Json = {"name": gang.name, "namespace": gang.namespace}
-    made = builder.create(TRAINJOBS, {"metadata": meta, "spec": spec}, builder.born(gang))
+    trainjob = builder.create(TRAINJOBS, {"metadata": meta, "spec": spec}, builder.born(gang))
     steps = {
         role.name: {_STEP: "trainer" if role.name == "node" else role.name} for role in gang.roles
     }
-    jobset, pods = builder.make_jobset(gang, owner=made, manager=_MANAGER, job_labels=steps)
+    jobset, pods = builder.make_jobset(gang, owner=trainjob, manager=_MANAGER, job_labels=steps)
     conditions = []
     if gang.suspended:
-        conditions.append(_suspended(True, timestamp(builder.began(gang))))
-    builder.world.set_status(TRAINJOBS, made, _status(jobset, conditions), _MANAGER)
+        conditions.append(_suspended(True, timestamp(builder.started_at(gang))))
+    builder.world.set_status(TRAINJOBS, trainjob, _status(jobset, conditions), _MANAGER)
     return pods
 
 
@@ -58,22 +58,22 @@ class _TrainJobController(Controller):
         super().__init__(world, TRAINJOBS, JOBSETS, KIND, _DELAY)
 
     def _sync(self, obj: Json) -> None:
-        wanted = bool(obj["spec"].get("suspend"))
-        made = self._world.owned(obj["metadata"]["uid"], JOBSETS)
-        if not made or job_status.is_finished(obj):
+        is_suspended = bool(obj["spec"].get("suspend"))
+        jobsets = self._world.owned(obj["metadata"]["uid"], JOBSETS)
+        if not jobsets or job_status.is_finished(obj):
             return
-        (jobset,) = made
-        if bool(jobset["spec"].get("suspend")) is not wanted:
+        (jobset,) = jobsets
+        if bool(jobset["spec"].get("suspend")) is not is_suspended:
 
-            def put(found: Json) -> Json:
-                found["spec"]["suspend"] = wanted
-                return found
+            def put(target: Json) -> Json:
+                target["spec"]["suspend"] = is_suspended
+                return target
 
             jobset = self._world.change(JOBSETS, jobset, put, _MANAGER)
         conditions = list(obj.get("status", {}).get("conditions", []))
         # The condition follows from its own spec alone and does not describe pods.
-        if wanted or job_status.condition_of(obj, "Suspended"):
-            job_status.set_condition(conditions, _suspended(wanted, self._world.timestamp()))
+        if is_suspended or job_status.condition_of(obj, "Suspended"):
+            job_status.set_condition(conditions, _suspended(is_suspended, self._world.timestamp()))
         status = _status(jobset, conditions)
         if status != obj.get("status"):
             self._world.set_status(TRAINJOBS, obj, status, _MANAGER)

@@ -51,26 +51,26 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
     tasks = [_task(role) for role in gang.roles]
     spec = {"maxRetry": 3, "minAvailable": total, "queue": _QUEUE, "schedulerName": _SCHEDULER}
     meta = {"name": gang.name, "namespace": gang.namespace}
-    made = builder.create(
+    vcjob = builder.create(
         JOBS, {"metadata": meta, "spec": {**spec, "tasks": tasks}}, builder.born(gang)
     )
     phase = "Aborted" if gang.suspended else "Running" if gang.code == "running" else "Pending"
     status = {"state": {"phase": phase}, "minAvailable": total}
-    builder.world.set_status(JOBS, made, status, _MANAGER)
+    builder.world.set_status(JOBS, vcjob, status, _MANAGER)
     if gang.suspended:
         return []
     is_in = gang.code == "running"
-    builder.create(PODGROUPS, _podgroup(made, let_in=is_in), builder.born(gang))
-    return _pods(builder, gang, made) if is_in else []
+    builder.create(PODGROUPS, _podgroup(vcjob, let_in=is_in), builder.born(gang))
+    return _pods(builder, gang, vcjob) if is_in else []
 
 
 def _queue(builder: Builder, gang: Gang) -> None:
     if builder.world.find(QUEUES, ("", _QUEUE)) is None:
         spec = {"reclaimable": True, "weight": 1}
-        made = builder.create(
+        queue = builder.create(
             QUEUES, {"metadata": {"name": _QUEUE}, "spec": spec}, builder.born(gang)
         )
-        builder.world.set_status(QUEUES, made, {"state": "Open", "allocated": {}}, _MANAGER)
+        builder.world.set_status(QUEUES, queue, {"state": "Open", "allocated": {}}, _MANAGER)
 
 
 def _task(role: Role) -> Json:
@@ -86,7 +86,7 @@ def _group_name(job: Json) -> str:
     return f"{job['metadata']['name']}-{job['metadata']['uid']}"
 
 
-def _podgroup(job: Json, *, let_in: bool) -> Json:
+def _podgroup(job: Json, *, admitted: bool) -> Json:
     """Return the PodGroup of a Job: in its queue, or admitted and placed."""
     meta = {
         "name": _group_name(job),
@@ -94,7 +94,7 @@ def _podgroup(job: Json, *, let_in: bool) -> Json:
         "ownerReferences": [owner_reference(job)],
     }
     total = job["spec"]["minAvailable"]
-    status = _placed(job, total) if let_in else {"phase": "Pending"}
+    status = _placed(job, total) if admitted else {"phase": "Pending"}
     return {"metadata": meta, "spec": {"minMember": total, "queue": _QUEUE}, "status": status}
 
 
@@ -185,7 +185,7 @@ class _Volcano(Controller):
         for pod in pods:
             if "deletionTimestamp" not in pod["metadata"]:
                 self._world.expected_removals.add(pod["metadata"]["uid"])
-                self._kubelet.end(pod)
+                self._kubelet.delete_pod(pod)
         return not pods
 
     def _admit(self, job: Json) -> None:
@@ -197,25 +197,25 @@ class _Volcano(Controller):
             return
         if not self._world.owned(job["metadata"]["uid"], PODGROUPS):
             self._world.writer.create(PODGROUPS, _podgroup(job, let_in=False), manager=_MANAGER)
-        wanted = [
+        desired = [
             _pod(job, task, index)
             for task in job["spec"]["tasks"]
             for index in range(task["replicas"])
         ]
-        nodes = self._world.free_resources().place_alone(wanted).nodes
-        if len(nodes) < len(wanted):
-            self._world.clock.later(_SESSION, lambda: self._ask(key_of(job)))
+        nodes = self._world.free_resources().place_alone(desired).nodes
+        if len(nodes) < len(desired):
+            self._world.clock.later(_SESSION, lambda: self._enqueue(key_of(job)))
             return
-        self._let_in(job)
-        for pod in wanted:
+        self._admit_group(job)
+        for pod in desired:
             pod["spec"]["nodeName"] = nodes[pod["metadata"]["name"]]
-            made = self._world.writer.create(PODS, pod, manager=_MANAGER)
-            self._kubelet.start(typed(PODS, made))
+            created = self._world.writer.create(PODS, pod, manager=_MANAGER)
+            self._kubelet.start(typed(PODS, created))
 
-    def _let_in(self, job: Json) -> None:
-        def place(found: Json) -> Json:
-            found["status"] = _placed(job, job["spec"]["minAvailable"])
-            return found
+    def _admit_group(self, job: Json) -> None:
+        def place(target: Json) -> Json:
+            target["status"] = _placed(job, job["spec"]["minAvailable"])
+            return target
 
         for group in self._world.owned(job["metadata"]["uid"], PODGROUPS):
             self._world.change(PODGROUPS, group, place, _SCHEDULER)

@@ -75,7 +75,7 @@ class Command(DatabaseCommand):
                 save_actor(name, actor, by=command_author())
         except (CredentialError, clusters.ClusterError) as error:
             raise CommandError(str(error)) from error
-        self._say(name, access, new)
+        self._print_result(name, access, new)
         if actor is not None:
             self.stdout.write("gangboard may act on it.")
             self._print(expiry_sentence(actor, "The actor's credentials"))
@@ -126,7 +126,7 @@ class Command(DatabaseCommand):
         for line in step_lines(steps):
             self.stdout.write(line)
 
-    def _say(self, name: str, access: Access, new: bool) -> None:
+    def _print_result(self, name: str, access: Access, new: bool) -> None:
         self.stdout.write(
             f"Cluster {name} at {access.server} is watched from now on."
             if new

@@ -47,7 +47,12 @@ class Command(DatabaseCommand):
         detail = gang_detail(viewer=OPERATOR, gang_id=gang_id, now=now)
         clusters = read_freshness(viewer=OPERATOR, now=now)
         freshness = next(
-            (one for one in clusters.values() if one.cluster == options["gang"].cluster), None
+            (
+                candidate
+                for candidate in clusters.values()
+                if candidate.cluster == options["gang"].cluster
+            ),
+            None,
         )
         if detail is None:
             deleted = find_deleted_gang(viewer=OPERATOR, gang_id=gang_id, now=now)

@@ -50,7 +50,7 @@ class Command(DatabaseCommand):
 
 def _is_whole(report: PollReport) -> bool:
     """Return whether all resources were read that verdicts need and the cluster serves."""
-    needed = [one.key for one in resources() if one.needed]
+    needed = [resource.key for resource in resources() if resource.needed]
     return all(report.resources.get(key, WatchState.NOT_SERVED) in _READ for key in needed)
 
 
@@ -59,12 +59,12 @@ def _line(report: PollReport) -> str:
     if not report.ok:
         return f"{report.cluster}: not looked at: {report.sentence}"
     read = sum(state == WatchState.OK for state in report.resources.values())
-    others = [
+    unread = [
         f"{key} {state}" for key, state in sorted(report.resources.items()) if state not in _READ
     ]
-    word = "ok" if _is_whole(report) else "read in part"
+    outcome = "ok" if _is_whole(report) else "read in part"
     return (
-        f"{report.cluster}: {word}, {count(read, 'resource')} read, {count(report.objects, 'object')}, "
+        f"{report.cluster}: {outcome}, {count(read, 'resource')} read, {count(report.objects, 'object')}, "
         f"{count(report.gangs, 'gang')}, {count(report.problems, 'problem')}, "
-        f"in {report.seconds:.1f} s" + (f"; {', '.join(others)}" if others else "")
+        f"in {report.seconds:.1f} s" + (f"; {', '.join(unread)}" if unread else "")
     )
