@@ -35,14 +35,14 @@ LINK_LIFETIME = timedelta(hours=1)
 """Lifetime of a sign-in link: enough to send it to a colleague, too little to keep it."""
 TOKEN_DAYS = 30
 LONGEST_TOKEN_DAYS = 366
-LAST_USE_STEP = timedelta(minutes=1)
+LAST_USE_INTERVAL = timedelta(minutes=1)
 """Minimum interval between two updates of `last_used_at`, so that a read rarely causes a write."""
 
-BEGUN_OF_SENDER = 100
+MOST_SIGN_IN_STARTS = 100
 BEGIN_WINDOW = timedelta(minutes=1)
 """Maximum number of sign-ins by the identity provider that one network may begin within BEGIN_WINDOW."""
 PASSWORD_WINDOW = timedelta(minutes=5)
-PASSWORDS_OF_PLACE = 10
+MOST_WRONG_PASSWORDS = 10
 """Wrong passwords for one name from one address within the window."""
 
 FAILURES_ON_RECORD = 100
@@ -166,7 +166,7 @@ def is_token_valid(token_id: str, *, user_id: int) -> bool:
 
 def _note_use(row: AccessToken) -> None:
     now = timezone.now()
-    if row.last_used_at is not None and row.last_used_at > now - LAST_USE_STEP:
+    if row.last_used_at is not None and row.last_used_at > now - LAST_USE_INTERVAL:
         return
     global _writes_paused_until  # of this process
     if time.monotonic() < _writes_paused_until:
@@ -174,13 +174,13 @@ def _note_use(row: AccessToken) -> None:
     try:
         # The condition repeats the check, so that of many simultaneous requests one writes.
         AccessToken.objects.filter(
-            Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USE_STEP), pk=row.pk
+            Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USE_INTERVAL), pk=row.pk
         ).update(last_used_at=now)
     except Error as error:
         if not is_unavailable(error):
             raise
         # A full disk or a busy writer must not fail a read or make every read wait for the lock.
-        _writes_paused_until = time.monotonic() + LAST_USE_STEP.total_seconds()
+        _writes_paused_until = time.monotonic() + LAST_USE_INTERVAL.total_seconds()
         log.warning("use of a token not noted", error=str(error))
 
 
@@ -226,7 +226,7 @@ def count_password_attempt(*, name: str, place: str) -> rate_limits.RateLimitRes
     count as well.
     """
     return rate_limits.take(
-        *_password(name, place), most=PASSWORDS_OF_PLACE, window=PASSWORD_WINDOW
+        *_password(name, place), most=MOST_WRONG_PASSWORDS, window=PASSWORD_WINDOW
     )
 
 
@@ -237,7 +237,7 @@ def count_sign_in_start(*, sender: str) -> rate_limits.RateLimitResult:
     Each start stores a session for ten minutes. `sender` is the client's network. The limit is high because a
     whole company may share one address.
     """
-    return rate_limits.take("begin sign-in", sender, most=BEGUN_OF_SENDER, window=BEGIN_WINDOW)
+    return rate_limits.take("begin sign-in", sender, most=MOST_SIGN_IN_STARTS, window=BEGIN_WINDOW)
 
 
 def reset_password_attempts(*, name: str, place: str) -> None:
@@ -272,7 +272,7 @@ def record_failed_sign_in(*, name: str, source: str, number: int) -> None:
     sentence = f"A wrong password was given for {described_name}."
     if number > 1:
         sentence = f"{number} wrong passwords were given for {described_name} within five minutes."
-    if _is_on_record(source, worth=number in (1, PASSWORDS_OF_PLACE)):
+    if _is_on_record(source, worth=number in (1, MOST_WRONG_PASSWORDS)):
         record("sign-in-failed", sentence, SOMEBODY, name if known else "", source=source)
 
 

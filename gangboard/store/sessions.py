@@ -38,7 +38,7 @@ LONGEST_SESSION = timedelta(seconds=settings.SESSION_COOKIE_AGE)
 """Maximum duration of a session, used or not."""
 FRESH = timedelta(minutes=15)
 """Duration for which a sign-in is fresh, so that the browser's user is the person who signed in."""
-USE_STEP = timedelta(minutes=1)
+USE_INTERVAL = timedelta(minutes=1)
 """Minimum interval between two writes of a session's use, so that a read rarely causes a write."""
 PASSWORD, LINK, PROVIDER, PROXY = "password", "link", "provider", "proxy"
 """Methods of sign-in."""
@@ -50,7 +50,7 @@ _written: dict[str, float] = {}
 _writes_paused_until = 0.0
 """Monotonic time until which uses are not written, because the last write failed."""
 log = get_logger(__name__)
-RECORDS_KEPT = timedelta(days=1)
+RECORD_RETENTION = timedelta(days=1)
 """How long records outlive their sessions. A form sent after the end of a session is kept for its person
 (`web.kept_forms`)."""
 
@@ -182,12 +182,12 @@ def is_fresh(session: SessionBase) -> bool:
 
 
 def record_session_use(session: SessionStore, *, address: str) -> None:
-    """Postpone the idle end of a signed-in session, at most once per USE_STEP. Call it outside transactions."""
+    """Postpone the idle end of a signed-in session, at most once per USE_INTERVAL. Call it outside transactions."""
     expires_at, key = session.stored_end, session.session_key
     if expires_at is None or key is None or SESSION_KEY not in session:
         return
     now, latest = timezone.now(), session.get_expiry_date()
-    new_end, step = min(latest, now + _idle()), USE_STEP.total_seconds()
+    new_end, step = min(latest, now + _idle()), USE_INTERVAL.total_seconds()
     is_capped = new_end >= latest  # The end no longer reveals the last use.
     if not is_capped and (new_end - expires_at).total_seconds() < step:
         return
@@ -271,7 +271,7 @@ def _idle() -> timedelta:
 def delete_expired_sessions(*, ended_before: datetime) -> int:
     """Delete the sessions that expired before a time, and their records a day later. Return the number of
     sessions."""
-    oldest = ended_before - RECORDS_KEPT
+    oldest = ended_before - RECORD_RETENTION
     delete_in_batches(SessionRecord.objects.filter(ends_at__lt=oldest).order_by("ends_at"))
     return delete_in_batches(
         Session.objects.filter(expire_date__lt=ended_before).order_by("expire_date")

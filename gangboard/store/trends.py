@@ -14,9 +14,9 @@ from gangboard.store.bulk_statements import delete_in_batches
 from gangboard.store.models import Gang, TrendPoint
 
 QUARTER = timedelta(minutes=15)
-MINUTES_KEPT = timedelta(days=1)
+MINUTE_RETENTION = timedelta(days=1)
 """Later, one point of each quarter of an hour stays."""
-POINTS_KEPT = timedelta(days=14)
+POINT_RETENTION = timedelta(days=14)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,5 +92,5 @@ def _of_gangs(cluster_id: int) -> dict[str, Any]:
 def delete_old_points(now: datetime) -> None:
     """Thin the points older than a day, and delete those beyond the retention time."""
     points = TrendPoint.objects
-    delete_in_batches(points.filter(is_lasting=False, at__lt=now - MINUTES_KEPT))
-    delete_in_batches(points.filter(is_lasting=True, at__lt=now - POINTS_KEPT))
+    delete_in_batches(points.filter(is_lasting=False, at__lt=now - MINUTE_RETENTION))
+    delete_in_batches(points.filter(is_lasting=True, at__lt=now - POINT_RETENTION))
