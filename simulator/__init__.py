@@ -9,8 +9,8 @@ state that gangboard can report.
 about Kubernetes was captured from a real control plane or is checked against one by `tests/contract`.
 """
 
-from simulator.fleet import EXPECTED
 from simulator.fleet_spec import Fleet, Gang, NodePool, Role
+from simulator.fleets import EXPECTED
 from simulator.manifests import PodTemplate
 from simulator.simulator import Simulator
 

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 from simulator import Simulator
-from simulator.fleet import FLEETS
+from simulator.fleets import FLEETS
 from simulator.resources import MINORS
 
 _LOOKS_EVERY = 0.5

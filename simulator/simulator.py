@@ -18,7 +18,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from simulator import fleet as fleets
+from simulator import fleets as fleets
 from simulator.certificates import make_identity
 from simulator.clock import Clock
 from simulator.control_plane import SimulatedControlPlane

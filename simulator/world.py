@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from simulator.clock import Clock
+from simulator.events import Recorder
 from simulator.placement import FreeResources, requests_of
-from simulator.recorder import Recorder
 from simulator.resources import CRONJOBS, NODES, PODS, Resource
 from simulator.store import Key, Record, Store, Written
 from simulator.writes import Writer, timestamp

@@ -20,8 +20,8 @@ from gangboard.store.models import Cluster, Grant
 from gangboard.store.secrets import seal
 from gangboard.web.forms import write_target
 from simulator import Simulator
-from tools.jobset_fleet import FLEET, NAMESPACE
 from tools.pages_benchmark import throwaway_database
+from tools.watch_event_walk import FLEET, NAMESPACE
 
 PATH = "/actions/confirm/"
 

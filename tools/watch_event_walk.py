@@ -16,10 +16,27 @@ from gangboard.polling.store_writer import StoreWriter
 from gangboard.store.cluster_leases import acquire_lease
 from gangboard.store.clusters import add_cluster
 from simulator import Simulator
-from tools.file_walk import executed_files
-from tools.jobset_fleet import FLEET
+from simulator.fleet_spec import Fleet, Gang, NodePool, Role
+from simulator.manifests import PodTemplate
 from tools.pages_benchmark import throwaway_database
+from tools.verdict_walk import executed_files
 
+JOBS = 50
+NAME, NAMESPACE = "train", "research"
+FLEET = Fleet(
+    "measures",
+    (NodePool("cpu", 4, cpu="128", memory="1Ti"),),
+    (
+        Gang(
+            NAMESPACE,
+            "JobSet",
+            NAME,
+            "running",
+            roles=(Role("workers", PodTemplate(), jobs=JOBS, pods=1),),
+        ),
+    ),
+)
+"""A simulated cluster with one healthy JobSet of 50 Jobs, for measurements."""
 SECONDS = 60.0
 
 

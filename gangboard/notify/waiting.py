@@ -21,7 +21,7 @@ from gangboard.readmodels.printable import printable
 from gangboard.readmodels.watched_objects import select_objects
 from gangboard.store.models import Cluster, Gang, NotifyCursor, VerdictSpan
 from gangboard.store.objects import unpack
-from gangboard.store.outages import SILENT_AFTER
+from gangboard.store.observations import SILENT_AFTER
 from gangboard.store.uid_lookups import Reference
 
 WAITS = (Health.WAITING, Health.BLOCKED)

@@ -1,17 +1,21 @@
-"""Kubeconfigs of commands: reading them, and saving their access."""
+"""Kubeconfigs of commands: reading them, saving their access, and printing the result of a trial."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from django.conf import settings
 
 from gangboard import env
 from gangboard.kube.credential_files import read_small_file, small_text
-from gangboard.kube.errors import CredentialError
+from gangboard.kube.errors import CredentialError, KubeError
 from gangboard.kube.kubeconfig import NamedFiles
+from gangboard.polling.actor_trial import ActorTrial
 from gangboard.polling.cluster_trial import Access, kubeconfig_access
+from gangboard.readmodels.kubectl import KubectlCommand
+from gangboard.readmodels.trial_steps import actor_steps, trial_steps
 from gangboard.store import clusters
 
 STANDARD_INPUT = Path("-")
@@ -84,3 +88,32 @@ def expiry_sentence(access: Access, what: str = "These credentials") -> str:
     if access.expires_at is None:
         return ""
     return f"{what} expire at {access.expires_at:%Y-%m-%d %H:%M} UTC."
+
+
+def step_lines(steps: Iterable[KubectlCommand]) -> Iterator[str]:
+    """Yield each step: its meaning, then its command."""
+    for step in steps:
+        yield f"{step.meaning}\n    {step.text}"
+
+
+def actor_lines(name: str, context: str, trial: ActorTrial) -> Iterator[str]:
+    """Yield the result of an actor's trial. `context` is the name of the cluster in the person's kubectl."""
+    yield f"Cluster {name} {trial.sentence}."
+    yield from step_lines(actor_steps(name, context, needs_rights=trial.needs_rights))
+
+
+def unreachable_lines(name: str, access: Access, error: KubeError) -> Iterator[str]:
+    """Yield why the cluster did not answer the actor."""
+    yield (
+        f"Cluster {name} does not answer the actor now: {error.sentence} gangboard uses these credentials "
+        "all the same."
+    )
+    yield from step_lines(
+        trial_steps(
+            code=error.code,
+            server=access.server,
+            context=access.context,
+            unreadable=(),
+            uid_known=True,
+        )
+    )

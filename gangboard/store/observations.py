@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
@@ -17,11 +17,12 @@ from django.db.models import F
 from gangboard.store.bulk_statements import upsert_rows
 from gangboard.store.cluster_leases import ClusterLease, confirm_lease
 from gangboard.store.gang_search import index_deleted_gangs
-from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
-from gangboard.store.outages import record_outage
+from gangboard.store.models import Cluster, Gang, Outage, ResourceState, WatchedObject
 
 CHUNK = 500
 """Rows of one statement; this keeps each transaction well under 100 ms."""
+SILENT_AFTER = timedelta(seconds=120)
+"""After this time without contact the state of a cluster's gangs is unknown."""
 
 _OBJECT_COLUMNS = (
     "cluster_id",
@@ -253,6 +254,22 @@ def save_contact(
         values["data_version"] = F("data_version") + 1
     row.update(**values)
     return differs or was_silent
+
+
+def record_outage(
+    cluster_id: int, began_at: datetime, ended_at: datetime, *, problem: str, sentence: str
+) -> bool:
+    """Record an outage if the cluster was silent until now. Return whether it was. Call it inside `writing`."""
+    was_silent = ended_at - began_at > SILENT_AFTER
+    if was_silent:
+        Outage.objects.create(
+            cluster_id=cluster_id,
+            began_at=began_at,
+            ended_at=ended_at,
+            problem=problem,
+            sentence=sentence,
+        )
+    return was_silent
 
 
 @dataclass(frozen=True, slots=True)

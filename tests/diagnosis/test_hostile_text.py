@@ -30,8 +30,8 @@ from gangboard.readmodels.advice import ShownStep, shown_steps
 from gangboard.store.models import Gang
 from simulator.clock import SteppedClock
 from simulator.control_plane import SimulatedControlPlane
-from simulator.fleet import EAST, MINORS, WEST
 from simulator.fleet_spec import Fleet
+from simulator.fleets import EAST, MINORS, WEST
 from tests.decode.reading import captures, model
 from tests.diagnosis.captured import models
 from tests.domain_objects import NOW, a_group, a_job, a_pod, ago

@@ -19,7 +19,7 @@ from gangboard.store.access import Viewer, viewer_of
 from gangboard.store.gang_objects import read_gang
 from gangboard.store.levers import read_levers
 from gangboard.store.models import Action, Cluster, Gang, Grant
-from simulator import fleet as fleets
+from simulator import fleets as fleets
 from simulator.clock import SteppedClock
 from simulator.control_plane import SimulatedControlPlane
 from tests.polled_plane import DirectConnection, Moments, PolledPlane

@@ -22,7 +22,7 @@ from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import GangFilters, list_gangs
 from gangboard.store.models import Cluster, Gang, NodeCapacity
 from gangboard.web.forms import write_target
-from simulator import fleet as fleets
+from simulator import fleets as fleets
 from simulator.clock import SteppedClock
 from simulator.control_plane import SimulatedControlPlane
 from tests import random_sets

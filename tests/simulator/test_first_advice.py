@@ -12,7 +12,7 @@ from gangboard.pages.gang.queries import gang_detail
 from gangboard.pages.gang.rows import GangDetail
 from gangboard.store.access import viewer_of
 from gangboard.store.models import Cluster, Gang, Grant
-from simulator import fleet as fleets
+from simulator import fleets as fleets
 from simulator.clock import SteppedClock
 from simulator.control_plane import SimulatedControlPlane
 from tests.polled_plane import Moments, PolledPlane

@@ -11,7 +11,7 @@ from gangboard.domain.api_resource import Resource
 from gangboard.plugins import registry
 from simulator import EXPECTED, Fleet, Gang, NodePool, PodTemplate, Role, Simulator
 from simulator.builder import FleetError
-from simulator.fleet import EAST, WEST
+from simulator.fleets import EAST, WEST
 from simulator.kinds import by_kind
 from simulator.placement import FreeResources, requests_of
 from simulator.pod_status import WORDS

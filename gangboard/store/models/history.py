@@ -1,9 +1,10 @@
-"""The history of verdicts, which outlives the objects."""
+"""The history: past verdicts, the feed of changes, and the points of curves. It outlives the objects."""
 
 from __future__ import annotations
 
 from django.db import models
 
+from gangboard.store.models.actions import Action
 from gangboard.store.models.clusters import Cluster
 
 
@@ -54,3 +55,67 @@ class VerdictSpan(models.Model):
                 name="one_open_span_per_gang",
             )
         ]
+
+
+class FeedEvent(models.Model):
+    """A new verdict, a deleted gang, or a finished action. Written in the same transaction as the change."""
+
+    number = models.BigIntegerField(null=True, unique=True)
+    """Position in the order. Null until `store.feed` numbers the event after its transaction."""
+    at = models.DateTimeField()
+    type = models.CharField(max_length=16)
+    """`verdict`, `deleted` or `action`."""
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
+    namespace = models.CharField(max_length=253)
+    span = models.ForeignKey(VerdictSpan, null=True, on_delete=models.CASCADE, related_name="+")
+    """The verdict that began, or the last verdict of a deleted gang."""
+    action = models.ForeignKey(Action, null=True, on_delete=models.CASCADE, related_name="+")
+    """The finished action."""
+
+    class Meta:
+        """For the numbering, and for retention."""
+
+        indexes = [
+            models.Index(
+                fields=("id",), condition=models.Q(number=None), name="feed_without_number"
+            ),
+            models.Index(fields=("at",), name="feed_by_time"),
+        ]
+
+
+class FeedHead(models.Model):
+    """The number of the newest event, in one row. The process that numbers events locks it."""
+
+    number = models.BigIntegerField(default=0)
+
+
+class TrendPoint(models.Model):
+    """One cluster in one minute. Unknown values are null; a missing row means that all are unknown."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    at = models.DateTimeField()
+    """The beginning of the minute."""
+    is_lasting = models.BooleanField()
+    """True for the first point with values in its quarter of an hour, which outlives the others."""
+    gangs = models.JSONField(null=True)
+    """Health → number of gangs, `unknown` included."""
+    waiting = models.FloatField(null=True)
+    """Accelerators requested by gangs that are blocked, degraded, waiting or starting."""
+    reasons = models.JSONField(null=True)
+    """`stage/code` of these gangs → [gangs, requested accelerators]."""
+    used = models.FloatField(null=True)
+    """Accelerators requested by pods on the nodes. The next three fields count accelerators as well."""
+    held = models.FloatField(null=True)
+    """The part of `used` that belongs to gangs that are not whole."""
+    free = models.FloatField(null=True)
+    """Free accelerators on nodes that are ready and not cordoned."""
+    away = models.FloatField(null=True)
+    """Accelerators without a pod on the other nodes, which are not usable."""
+
+    class Meta:
+        """For a cluster's curve, and for retention."""
+
+        constraints = [
+            models.UniqueConstraint(fields=("cluster", "at"), name="one_point_per_minute")
+        ]
+        indexes = [models.Index(fields=("is_lasting", "at"))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator import Simulator
-from simulator.fleet import EAST
+from simulator.fleets import EAST
 from simulator.resources import OF_KUEUE
 from tests.attack.found import Figures
 from tests.attack.tenant import Json, read, wait_for

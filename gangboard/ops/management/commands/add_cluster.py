@@ -9,12 +9,14 @@ from gangboard.kube.errors import CredentialError, KubeError
 from gangboard.ops.database_command import DatabaseCommand, command_author
 from gangboard.ops.kubeconfigs import (
     STANDARD_INPUT,
+    actor_lines,
     expiry_sentence,
     read_access,
     save_access,
     save_actor,
+    step_lines,
+    unreachable_lines,
 )
-from gangboard.ops.trial_lines import actor_lines, step_lines, unreachable_lines
 from gangboard.policy.lever_permissions import Wanted
 from gangboard.polling.actor_trial import try_actor
 from gangboard.polling.cluster_trial import Access, Trial, in_cluster_access, try_cluster

@@ -7,8 +7,13 @@ from django.core.management.base import CommandError, CommandParser
 
 from gangboard.kube.errors import CredentialError, KubeError
 from gangboard.ops.database_command import DatabaseCommand, command_author
-from gangboard.ops.kubeconfigs import expiry_sentence, read_access, save_actor
-from gangboard.ops.trial_lines import actor_lines, unreachable_lines
+from gangboard.ops.kubeconfigs import (
+    actor_lines,
+    expiry_sentence,
+    read_access,
+    save_actor,
+    unreachable_lines,
+)
 from gangboard.polling.actor_trial import try_actor_of
 from gangboard.polling.cluster_trial import Access, mounted_access
 from gangboard.store import clusters
