@@ -241,8 +241,7 @@ INSTALLED_APPS = [
     "gangboard.pages",
 ]
 if (BASE_DIR / "tools").is_dir():
-    # Commands for developers: benchmarks, and tables of the docs. The image does not contain
-    # them.
+    # Developer commands: benchmarks and docs tables. The image does not contain them.
     INSTALLED_APPS.append("tools")
 MIDDLEWARE = [
     # First, because its measurement includes the other middleware.
@@ -300,7 +299,6 @@ AUTH_PASSWORD_VALIDATORS = [
 # No form uploads files, so file parts are skipped and never written.
 FILE_UPLOAD_HANDLERS: list[str] = []
 DATA_UPLOAD_MAX_MEMORY_SIZE = LARGEST_BODY
-
 ACCOUNT_ADAPTER = "gangboard.web.single_sign_on.adapters.AccountAdapter"
 SOCIALACCOUNT_ADAPTER = "gangboard.web.single_sign_on.adapters.SocialAdapter"
 LOGIN_URL = "/sign-in/"
@@ -331,10 +329,8 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
-
 STATIC_URL = "/static/"
-# Files are served from their source folders, without a collect step. Of the files of other
-# packages only htmx is served, because the Django admin is not used.
+# Files are served from their source folders. Of other packages only htmx is served.
 STATICFILES_DIRS = [
     BASE_DIR / "static",
     ("django_htmx", Path(django_htmx.__file__).parent / "static" / "django_htmx"),
