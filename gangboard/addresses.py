@@ -19,7 +19,7 @@ def address_problem(address: str, schemes: tuple[str, ...]) -> str:
             f"must begin with {', '.join(all_but_last)} or {last} (what it begins with is not "
             "shown: it may be a secret)"
         )
-    if not _can_be_taken_apart(address):
+    if not _is_parsable(address):
         return (
             "cannot be taken apart into user, password, host, port and path (it is not shown: "
             "it may hold a password). In a user, a password or a query write @ as %40, : as %3A, / as %2F, "
@@ -28,7 +28,7 @@ def address_problem(address: str, schemes: tuple[str, ...]) -> str:
     return ""
 
 
-def _can_be_taken_apart(address: str) -> bool:
+def _is_parsable(address: str) -> bool:
     """Return whether the port is a number, and each `@` precedes the host if there is one."""
     if any(character in address for character in "\t\r\n"):
         return False  # The parser would drop them silently.

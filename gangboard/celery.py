@@ -39,11 +39,11 @@ def _broker() -> dict[str, object]:
     return {
         "broker_url": settings.CELERY_BROKER_URL,
         "broker_transport": FILE_TRANSPORT,
-        "broker_transport_options": _folder(settings.CELERY_BROKER_FOLDER),
+        "broker_transport_options": _folder_options(settings.CELERY_BROKER_FOLDER),
     }
 
 
-def _folder(folder: Path) -> dict[str, object]:
+def _folder_options(folder: Path) -> dict[str, object]:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         for name in ("queue", "processed", "control"):

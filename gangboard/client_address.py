@@ -21,10 +21,10 @@ def client_address(meta: Mapping[str, Any]) -> str:
     of `GANGBOARD_TRUSTED_PROXIES`. An invalid entry stops the search, and the proxy that passed it on counts
     as the client.
     """
-    address = _read(str(meta.get("REMOTE_ADDR", "")))
+    address = _parse(str(meta.get("REMOTE_ADDR", "")))
     hops = str(meta.get("HTTP_X_FORWARDED_FOR", "")).split(",")
     while address is not None and hops and _is_trusted(address):
-        hop = _read(hops.pop())
+        hop = _parse(hops.pop())
         if hop is None:
             break
         address = hop
@@ -36,7 +36,7 @@ def is_proxy(meta: Mapping[str, Any]) -> bool:
 
     The peers are `GANGBOARD_TRUSTED_PROXIES`. If none is named, every peer on this machine may.
     """
-    peer = _read(str(meta.get("REMOTE_ADDR", "")))
+    peer = _parse(str(meta.get("REMOTE_ADDR", "")))
     if peer is None:
         return False
     return _is_trusted(peer) if settings.TRUSTED_PROXIES else peer.is_loopback
@@ -44,19 +44,19 @@ def is_proxy(meta: Mapping[str, Any]) -> bool:
 
 def is_trusted_proxy(meta: Mapping[str, Any]) -> bool:
     """Return whether the connected peer is one of `GANGBOARD_TRUSTED_PROXIES`."""
-    peer = _read(str(meta.get("REMOTE_ADDR", "")))
+    peer = _parse(str(meta.get("REMOTE_ADDR", "")))
     return peer is not None and _is_trusted(peer)
 
 
 def is_in(networks: Iterable[IPv4Network | IPv6Network], meta: Mapping[str, Any]) -> bool:
     """Return whether the client address of a request's META is in one of these networks."""
-    address = _read(client_address(meta))
+    address = _parse(client_address(meta))
     return address is not None and any(address in network for network in networks)
 
 
 def network_of(address: str) -> str:
     """Return the network that counts as one sender: an IPv4 address, or the /64 of an IPv6 address."""
-    parsed = _read(address)
+    parsed = _parse(address)
     if isinstance(parsed, ipaddress.IPv6Address):
         return str(ipaddress.ip_network((parsed, SITE_BITS), strict=False))
     return address
@@ -66,7 +66,7 @@ def _is_trusted(address: Address) -> bool:
     return any(address in network for network in settings.TRUSTED_PROXIES)
 
 
-def _read(text: str) -> Address | None:
+def _parse(text: str) -> Address | None:
     """Parse `203.0.113.7` or `2001:db8::1`, also with a port, as some proxies write them."""
     text = text.strip()
     if text.startswith("["):

@@ -36,7 +36,7 @@ HEARTBEATS = 1
 Database = dict[str, Any]
 """Django's settings of one database."""
 log = get_logger(__name__)
-_kept_open: list[sqlite3.Connection] = []
+_open_connections: list[sqlite3.Connection] = []
 
 
 def limit_web(database: Database, *, most: int) -> None:
@@ -44,22 +44,22 @@ def limit_web(database: Database, *, most: int) -> None:
     options = database["OPTIONS"]
     if not _is_postgresql(database):
         options["timeout"] = WAIT_SECONDS
-        _keep_open(database)
+        _hold_connection_open(database)
         return
     if options["options"] == SESSION_OPTIONS:
         options["options"] += (
             f" -c lock_timeout={WAIT_SECONDS}s -c statement_timeout={STATEMENT_SECONDS}s"
         )
-    _pool(database, most)
+    _configure_pool(database, most)
 
 
 def limit_worker(database: Database, *, threads: int) -> None:
     """Give each thread of this worker a connection, and one to its heartbeat."""
     if _is_postgresql(database):
-        _pool(database, threads + HEARTBEATS)
+        _configure_pool(database, threads + HEARTBEATS)
 
 
-def _keep_open(database: Database) -> None:
+def _hold_connection_open(database: Database) -> None:
     """Keep one connection to a SQLite file open for the lifetime of this process.
 
     The last connection that closes removes the files beside the database, and the next one must create them
@@ -74,14 +74,14 @@ def _keep_open(database: Database) -> None:
     except sqlite3.Error as error:
         log.warning("the database cannot be read at start", error=str(error))
         return
-    _kept_open.append(file)
+    _open_connections.append(file)
 
 
 def _is_postgresql(database: Database) -> bool:
     return str(database["ENGINE"]).endswith("postgresql")
 
 
-def _pool(database: Database, most: int) -> None:
+def _configure_pool(database: Database, most: int) -> None:
     # An older connection has no pool to return to.
     connections.close_all()
     # The pool replaces connections that a restart of PostgreSQL has ended before it hands them

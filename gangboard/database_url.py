@@ -16,7 +16,7 @@ SESSION_OPTIONS = "-c idle_in_transaction_session_timeout=10s"
 A worker that stops inside a transaction must not lock its lease row for longer than the lease lasts, because
 the next holder would wait for it.
 """
-_GONE_SECONDS = 10
+_SILENCE_SECONDS = 10
 """Seconds of silence after which the kernel closes the connection. Its default is 15 minutes."""
 
 
@@ -33,7 +33,7 @@ def database_settings(url: str) -> dict[str, Any]:
         if not path:
             raise SettingError("DATABASE_URL names no file: write sqlite:///PATH")
         file = Path(path).expanduser().resolve()
-        _keep_file(file)
+        _create_private_file(file)
         return {
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": str(file),
@@ -52,16 +52,16 @@ def database_settings(url: str) -> dict[str, Any]:
         "PORT": str(address.port or ""),
         "OPTIONS": {
             "connect_timeout": 5,
-            "keepalives_idle": _GONE_SECONDS,
+            "keepalives_idle": _SILENCE_SECONDS,
             "keepalives_interval": 5,
-            "tcp_user_timeout": _GONE_SECONDS * 1000,
+            "tcp_user_timeout": _SILENCE_SECONDS * 1000,
             "options": SESSION_OPTIONS,
             **dict(parse_qsl(address.query, keep_blank_values=True)),
         },
     }
 
 
-def _keep_file(file: Path) -> None:
+def _create_private_file(file: Path) -> None:
     """Create the database file and its folder with access for the owner only."""
     if file.exists() and not file.is_file():
         raise SettingError(f"DATABASE_URL names {file}, which is not a file")

@@ -57,12 +57,12 @@ def database_sentence(error: Error) -> str:
     if is_too_old(error):
         return f"{reason}. Name a newer server in DATABASE_URL."
     return (
-        f"The database {_database()} does not answer: {reason}. "
+        f"The database {_database_name()} does not answer: {reason}. "
         "Start or mend it, or name another one in DATABASE_URL."
     )
 
 
-def _database() -> str:
+def _database_name() -> str:
     configured = settings.DATABASES["default"]
     if "sqlite" in configured["ENGINE"]:
         return str(configured["NAME"])

@@ -54,7 +54,7 @@ def read_keys(
     place = "" if raw is None or os.environ.get(name) else f", from the file of {name}_FILE,"
     if raw is None:
         path = folder / name.lower().removeprefix("gangboard_")
-        text, place = _made_once(name, path, make), f", from {path},"
+        text, place = _read_or_create(name, path, make), f", from {path},"
     else:
         text = raw
     keys = tuple(key for key in re.split(r"[\s,]+", text) if key)
@@ -68,7 +68,7 @@ def read_keys(
     return keys
 
 
-def _made_once(name: str, path: Path, make: Callable[[], str]) -> str:
+def _read_or_create(name: str, path: Path, make: Callable[[], str]) -> str:
     """Return the text of the file. Create a missing file so that one of two simultaneous processes wins."""
     try:
         if not path.exists():

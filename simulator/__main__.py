@@ -13,7 +13,7 @@ from simulator import Simulator
 from simulator.fleets import FLEETS
 from simulator.resources import MINORS
 
-_LOOKS_EVERY = 0.5
+_PARENT_CHECK_SECONDS = 0.5
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
             _write_private(options.reader_kubeconfig, text)
         sys.stdout.write(f"{options.name} serves {simulator.url}\n")
         sys.stdout.flush()
-        while not stop.wait(_LOOKS_EVERY):
+        while not stop.wait(_PARENT_CHECK_SECONDS):
             # The parent of the demo may be killed without a chance to stop us.
             if os.getppid() != parent:
                 break

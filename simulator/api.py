@@ -231,7 +231,7 @@ class API:
                 )
             if not dry_run:
                 self.on_write(resource, _key(request))
-                lingering = self._let_go(resource, _key(request), obj, grace)
+                lingering = self._delete_or_mark(resource, _key(request), obj, grace)
                 if lingering is not None:
                     return self._object(request, resource, lingering)
         details = {"name": request.name, "kind": resource.plural, "uid": meta["uid"]}
@@ -240,7 +240,9 @@ class API:
         success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
         return json_answer({**success, "details": details})
 
-    def _let_go(self, resource: Resource, key: Key, obj: Json, grace: int | None) -> Json | None:
+    def _delete_or_mark(
+        self, resource: Resource, key: Key, obj: Json, grace: int | None
+    ) -> Json | None:
         """Delete an object, or mark and return it if a kubelet or finalizer still has to release it."""
         if resource == PODS:
             spec = obj.get("spec", {})

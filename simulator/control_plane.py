@@ -51,7 +51,7 @@ class SimulatedControlPlane:
         self.faults = Faults()
         captures = captured_objects() if fleet.has_captures else ()
         of_kinds = tuple(resource for resource in kinds.served_for(fleet) if resource not in extra)
-        kueue = served_resources.OF_KUEUE if fleet.queues else ()
+        kueue = served_resources.KUEUE_RESOURCES if fleet.queues else ()
         served = served_resources.served(minor, hold=hold, extra=(*of_kinds, *kueue, *extra))
         known = {(resource.group, resource.kind) for resource in served}
         served += tuple(
@@ -80,7 +80,7 @@ class SimulatedControlPlane:
             faults=self.faults,
             bookmark_seconds=bookmark_seconds,
         )
-        self.api.on_write = self._let_go
+        self.api.on_write = self._release_from_script
         self.objects = Objects(self.store, self.writer, self.world)
         for captured in captures:
             self.objects.put(captured)
@@ -96,7 +96,7 @@ class SimulatedControlPlane:
             if hasattr(kind, "controller") and kind.RESOURCES[0] in self.store.resources():
                 self.world.watch(kind.controller(self.world, self.kubelet).reconcile)
 
-    def _let_go(self, resource: Resource, key: tuple[str, str]) -> None:
+    def _release_from_script(self, resource: Resource, key: tuple[str, str]) -> None:
         """Hand a scripted gang to the controllers when a client writes to it."""
         self.world.release_from_script(resource, key)
         self.scheduler.retry_waiting_pods()

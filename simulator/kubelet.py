@@ -52,7 +52,7 @@ class Kubelet:
         if "deletionTimestamp" in meta and meta["uid"] not in self._world.scripted:
             wait = min(meta.get("deletionGracePeriodSeconds") or 0, _ENDS_AFTER)
             uid, key = meta["uid"], record.key
-            self._world.clock.later(wait, lambda: self._let_go(key, uid))
+            self._world.clock.later(wait, lambda: self._remove_terminated(key, uid))
 
     def _enter(self, key: Key, uid: str, state: str) -> None:
         def enter(pod: Json) -> Json:
@@ -84,7 +84,7 @@ class Kubelet:
             note = "The node was low on resource: ephemeral-storage."
             record(pod, "Evicted", note, source="kubelet", warning=True)
 
-    def _let_go(self, key: Key, uid: str) -> None:
+    def _remove_terminated(self, key: Key, uid: str) -> None:
         """Remove a pod at the end of its grace period. An unexpected removal counts as a failure of its Job."""
         world = self._world
         with world.store.lock:
@@ -134,7 +134,7 @@ class Collector:
             if resource == PODS:
                 self._release_group(obj)
             elif resource == NAMESPACES:
-                self._empty(obj["metadata"]["name"])
+                self._delete_namespace_objects(obj["metadata"]["name"])
         elif (
             resource.plural == "podgroups"
             and "deletionTimestamp" in obj["metadata"]
@@ -142,7 +142,7 @@ class Collector:
         ):
             self._release(resource, record.key)
 
-    def _empty(self, namespace: str) -> None:
+    def _delete_namespace_objects(self, namespace: str) -> None:
         """Remove all objects of a namespace."""
         with self._world.store.lock:
             for resource in self._world.store.resources():

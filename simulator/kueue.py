@@ -64,7 +64,7 @@ class KueueController:
         for jobset in self._all(JOBSETS):
             if QUEUE_LABEL in jobset["metadata"].get("labels", {}):
                 self._make_workload(jobset)
-        self._explain()
+        self._report()
 
     def _create(self, resource: Resource, obj: Json) -> Json:
         return typed(resource, self._world.writer.create(resource, obj, manager=MANAGER))
@@ -104,9 +104,9 @@ class KueueController:
         """Reconcile all Workloads shortly after one has changed."""
         if resource == KUEUE_WORKLOADS and not self._is_settling:
             self._is_settling = True
-            self._world.clock.soon(self._settle, _DELAY)
+            self._world.clock.soon(self._reconcile_all, _DELAY)
 
-    def _settle(self) -> None:
+    def _reconcile_all(self) -> None:
         self._is_settling = False
         with self._world.store.lock:
             for workload in self._all(KUEUE_WORKLOADS):
@@ -120,7 +120,7 @@ class KueueController:
                     and self._missing_devices(workload) <= 0
                 ):
                     self._admit(workload, at=self._world.timestamp())
-            self._explain()
+            self._report()
 
     def _deactivate(self, workload: Json) -> None:
         now = self._world.timestamp()
@@ -180,7 +180,7 @@ class KueueController:
 
     # Reporting
 
-    def _explain(self) -> None:
+    def _report(self) -> None:
         """Write why Workloads wait, and the counts of the queues."""
         for workload in self._waiting_workloads():
             text = self._pending_reason(workload)
@@ -196,10 +196,12 @@ class KueueController:
             ]
             self._set(workload, {"conditions": conditions, "resourceRequests": requests})
         for obj in self._all(CLUSTER_QUEUES):
-            self._set_numbers(CLUSTER_QUEUES, obj, self._of_queue(obj["metadata"]["name"]))
+            self._set_numbers(
+                CLUSTER_QUEUES, obj, self._workloads_of_queue(obj["metadata"]["name"])
+            )
         for obj in self._all(LOCAL_QUEUES):
             mine = [
-                entry for entry in self._of_queue(obj["spec"]["clusterQueue"])
+                entry for entry in self._workloads_of_queue(obj["spec"]["clusterQueue"])
                 if entry["metadata"]["namespace"] == obj["metadata"]["namespace"]
             ]  # fmt: skip
             self._set_numbers(LOCAL_QUEUES, obj, mine)
@@ -281,7 +283,7 @@ class KueueController:
             ),
         )
 
-    def _of_queue(self, name: str) -> list[Json]:
+    def _workloads_of_queue(self, name: str) -> list[Json]:
         return [
             workload
             for workload in self._all(KUEUE_WORKLOADS)

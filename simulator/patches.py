@@ -39,7 +39,7 @@ def json_patch(target: Any, operations: Any) -> Any:
 def _apply(document: Any, operation: dict[str, Any]) -> Any:
     verb, path = operation["op"], _split(operation["path"])
     if verb == "test":
-        if _tested(document, path) != operation["value"]:
+        if _tested_value(document, path) != operation["value"]:
             raise PatchError("testing value failed")
         return document
     if verb == "remove":
@@ -70,7 +70,7 @@ def _lookup(document: Any, path: list[str]) -> Any:
     return document
 
 
-def _tested(document: Any, path: list[str]) -> Any:
+def _tested_value(document: Any, path: list[str]) -> Any:
     """Return the value to test. For API servers a missing value equals null.
 
     That is the behaviour of evanphx/json-patch, which they use; RFC 6902 does not specify it.

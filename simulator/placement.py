@@ -145,7 +145,7 @@ class FreeResources:
         reasons: Counter[str] = Counter()
         helped: Counter[str] = Counter()
         count = 0
-        for name in sorted(self.nodes, key=_natural):
+        for name in sorted(self.nodes, key=_natural_key):
             node = self.nodes[name]
             if any(node.labels.get(key) != value for key, value in (domain or {}).items()):
                 continue
@@ -161,7 +161,7 @@ class FreeResources:
                 else "Preemption is not helpful for scheduling"
             ] += 1
         front = f"0/{count} nodes are available: "
-        return "", front + _counts(reasons), f" preemption: {front}{_counts(helped)}"
+        return "", front + _join_counts(reasons), f" preemption: {front}{_join_counts(helped)}"
 
     def place_alone(self, pods: Sequence[Json]) -> Attempt:
         """Place pods one by one, independently."""
@@ -221,11 +221,13 @@ class FreeResources:
         for name, node in attempt.nodes.items():
             self.take(node, requests_of(by_name[name]), +1)
         scheduled, attempt.nodes = list(attempt.nodes), {}
-        _explain(attempt, scheduled, remaining, limits)
+        _fill_texts(attempt, scheduled, remaining, limits)
         return attempt
 
 
-def _explain(attempt: Attempt, scheduled: list[str], remaining: list[str], limits: Limits) -> None:
+def _fill_texts(
+    attempt: Attempt, scheduled: list[str], remaining: list[str], limits: Limits
+) -> None:
     """Fill in the texts of a group that was not placed."""
     if limits.version == "v1alpha2":
         attempt.group_text = f"{_GROUP}, No preemption victims found for incoming preemptor"
@@ -253,15 +255,15 @@ def refused(names: Sequence[str], text: str, quorum: int | None, version: str) -
     # 1.36 tries every pod, so each one has a text of its own.
     own = names if version == "v1alpha2" else names[:1]
     attempt = Attempt(texts=dict.fromkeys(own, text))
-    _explain(attempt, [], list(names[1:]), Limits(quorum, 0, version, 1))
+    _fill_texts(attempt, [], list(names[1:]), Limits(quorum, 0, version, 1))
     return attempt
 
 
-def _counts(reasons: Counter[str]) -> str:
+def _join_counts(reasons: Counter[str]) -> str:
     # Sorted as texts, like the scheduler.
     return ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items())) + "."
 
 
-def _natural(name: str) -> tuple[str, int]:
+def _natural_key(name: str) -> tuple[str, int]:
     front, _, number = name.rpartition("-")
     return (front, int(number)) if number.isdigit() else (name, 0)

@@ -78,21 +78,21 @@ KUEUE = "kueue.x-k8s.io"
 _KUEUE_VERSIONS = ("v1beta2", "v1beta1")
 
 
-def _of_kueue(plural: str, kind: str, *, namespaced: bool = False) -> Resource:
+def _kueue_resource(plural: str, kind: str, *, namespaced: bool = False) -> Resource:
     return Resource(KUEUE, _KUEUE_VERSIONS, plural, kind, namespaced=namespaced, custom=True)
 
 
-KUEUE_WORKLOADS = _of_kueue("workloads", "Workload", namespaced=True)
-LOCAL_QUEUES = _of_kueue("localqueues", "LocalQueue", namespaced=True)
-CLUSTER_QUEUES = _of_kueue("clusterqueues", "ClusterQueue")
-RESOURCE_FLAVORS = _of_kueue("resourceflavors", "ResourceFlavor")
-OF_KUEUE = (
+KUEUE_WORKLOADS = _kueue_resource("workloads", "Workload", namespaced=True)
+LOCAL_QUEUES = _kueue_resource("localqueues", "LocalQueue", namespaced=True)
+CLUSTER_QUEUES = _kueue_resource("clusterqueues", "ClusterQueue")
+RESOURCE_FLAVORS = _kueue_resource("resourceflavors", "ResourceFlavor")
+KUEUE_RESOURCES = (
     KUEUE_WORKLOADS,
     LOCAL_QUEUES,
     CLUSTER_QUEUES,
     RESOURCE_FLAVORS,
-    _of_kueue("cohorts", "Cohort"),
-    _of_kueue("admissionchecks", "AdmissionCheck"),
+    _kueue_resource("cohorts", "Cohort"),
+    _kueue_resource("admissionchecks", "AdmissionCheck"),
 )
 """Additional resources of a cluster whose fleet has queues."""
 

@@ -15,7 +15,7 @@ from simulator.world import World, key_of
 Json = dict[str, Any]
 
 NAME = "default-scheduler"
-_THINKS = 0.2  # Seconds before a round, so that all pods of a gang exist by then.
+_ROUND_DELAY = 0.2  # Seconds before a round, so that all pods of a gang exist by then.
 
 
 class Scheduler:
@@ -56,15 +56,15 @@ class Scheduler:
     def _schedule_round(self) -> None:
         if not self._is_round_scheduled:
             self._is_round_scheduled = True
-            self._world.clock.later(_THINKS, self._round)
+            self._world.clock.later(_ROUND_DELAY, self._run_round)
 
-    def _round(self) -> None:
+    def _run_round(self) -> None:
         """Try all waiting pods, the oldest group first."""
         self._is_round_scheduled = False
         groups: dict[tuple[str, str], list[Json]] = {}
         for key in list(self._waiting):
             pod = self._world.find(PODS, key)
-            if pod is None or not self._is_ours(pod):
+            if pod is None or not self._is_schedulable(pod):
                 continue
             name = pod["spec"].get("schedulingGroup", {}).get("podGroupName", "")
             groups.setdefault((key[0], name or f"\0{key[1]}"), []).append(pod)
@@ -77,7 +77,7 @@ class Scheduler:
             else:
                 self._try_group(namespace, name, pods, free_resources)
 
-    def _is_ours(self, pod: Json) -> bool:
+    def _is_schedulable(self, pod: Json) -> bool:
         spec, meta = pod["spec"], pod["metadata"]
         return (
             spec.get("schedulerName") == NAME

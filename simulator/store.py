@@ -225,7 +225,7 @@ class Store:
             if previous is None:
                 raise KeyError(key)
             table.drop(key)
-            last = self._farewell(previous)
+            last = self._final_form(previous)
             record = Record(last.version, "DELETED", key, last, previous)
         else:
             table.put(key, stored)
@@ -237,7 +237,7 @@ class Store:
             listener(table.resource, record)
         return record
 
-    def _farewell(self, previous: Stored) -> Written:
+    def _final_form(self, previous: Stored) -> Written:
         obj = json.loads(previous.body())
         version = self.next_version()
         obj["metadata"]["resourceVersion"] = str(version)

@@ -29,7 +29,7 @@ _GOES = 5  # Beats that a finished one stays.
 
 
 @dataclass
-class _Act:
+class _StoryGang:
     """A gang of the story: its state and its remaining time."""
 
     resource: Resource
@@ -48,33 +48,33 @@ class Story:
         self._kubelet = kubelet
         self._fleet = fleet
         self._random = Random(seed)  # noqa: S311  # A story must be repeatable, not secret.
-        self._acts: list[_Act] = []
+        self._gangs: list[_StoryGang] = []
         self._count = 0
         self._beats = 0
 
     def start(self) -> None:
         """Submit the first gang at once and the others over time."""
-        self._arrive()
+        self._submit_gang()
         self._world.clock.later(_BEAT / 2, self._beat)
 
     def _beat(self) -> None:
         """Let due events happen. Without one, another event happens, so that every beat has one."""
         self._beats += 1
-        for act in self._acts:
+        for act in self._gangs:
             act.beats -= 1
-        due = [act for act in self._acts if act.beats <= 0]
+        due = [act for act in self._gangs if act.beats <= 0]
         for act in due:
-            self._leave(act) if act.finished else self._finish(act)
-        has_room = len(self._acts) < self._fleet.story_gangs
-        if self._beats % 5 == 0 and self._lose_one():
+            self._remove_gang(act) if act.finished else self._finish(act)
+        has_room = len(self._gangs) < self._fleet.story_gangs
+        if self._beats % 5 == 0 and self._evict_pod():
             pass
         elif has_room and (self._beats % 2 == 0 or not due):
-            self._arrive()
+            self._submit_gang()
         elif not due:
-            self._finish(min(self._acts, key=lambda act: (act.finished, act.beats)))
+            self._finish(min(self._gangs, key=lambda act: (act.finished, act.beats)))
         self._world.clock.later(_BEAT, self._beat)
 
-    def _arrive(self) -> None:
+    def _submit_gang(self) -> None:
         """Submit a gang. Some do not fit at that moment."""
         self._count += 1
         name = f"{self._random.choice(_FRONT)}-{self._random.choice(_BACK)}-{self._count}"
@@ -90,7 +90,7 @@ class Story:
             obj, resource = manifests.job(name, namespace, spec), JOBS
         self._world.writer.create(resource, obj, manager="kubectl-create")
         beats = _STAYS + self._random.randrange(-4, 5)
-        self._acts.append(_Act(resource, (namespace, name), beats))
+        self._gangs.append(_StoryGang(resource, (namespace, name), beats))
 
     def _jobset(self, name: str, namespace: str, template: PodTemplate, pods: int) -> Json:
         driver = PodTemplate(cpu="4", pool="cpu", image="registry.example/ml/driver:26.10", grace=5)
@@ -100,7 +100,7 @@ class Story:
         ]
         return manifests.jobset(name, namespace, entries, max_restarts=3)
 
-    def _pods(self, act: _Act) -> list[Json]:
+    def _pods(self, act: _StoryGang) -> list[Json]:
         """Return the running pods of a story gang."""
         owner = self._world.find(act.resource, act.key)
         if owner is None:
@@ -110,28 +110,28 @@ class Story:
         pods = [pod for job in jobs for pod in self._world.owned(job["metadata"]["uid"], PODS)]
         return [pod for pod in pods if pod["status"].get("phase") == "Running"]
 
-    def _lose_one(self) -> bool:
+    def _evict_pod(self) -> bool:
         """Evict a pod of some gang, which its Job replaces. Return whether there was one."""
-        running = [pods for act in self._acts if not act.finished and (pods := self._pods(act))]
+        running = [pods for act in self._gangs if not act.finished and (pods := self._pods(act))]
         if running:
             self._kubelet.finish(self._random.choice(self._random.choice(running)), "evicted")
         return bool(running)
 
-    def _finish(self, act: _Act) -> None:
+    def _finish(self, act: _StoryGang) -> None:
         """Let a gang's pods end. A gang that has not run for long is removed."""
         pods = self._pods(act)
         if not pods:
             act.chances -= 1
             act.beats = _GOES
             if act.chances < 0:
-                self._leave(act)
+                self._remove_gang(act)
             return
         state = "failed" if self._random.random() < 0.1 else "succeeded"
         for pod in pods:
             self._kubelet.finish(pod, state)
         act.finished, act.beats = state == "succeeded", _GOES
 
-    def _leave(self, act: _Act) -> None:
+    def _remove_gang(self, act: _StoryGang) -> None:
         """Remove a gang, as its owner would."""
-        self._acts.remove(act)
+        self._gangs.remove(act)
         self._world.writer.remove(act.resource, act.key)

@@ -41,7 +41,7 @@ class World:
         self._placements: dict[Key, tuple[str, dict[str, int]]] = {}
         self._free_resources: FreeResources | None = None
         self._watchers: list[Reconcile] = []
-        store.subscribe(self._note)
+        store.subscribe(self._update_indexes)
 
     def timestamp(self) -> str:
         """Return the time as controllers write it into objects."""
@@ -126,11 +126,11 @@ class World:
             obj = self.store.find(resource, key)
             if obj is None:
                 return
-            top = self._top(obj)
-            for uid in (obj["metadata"]["uid"], *self._tree(top)):
+            top = self._topmost_owner(obj)
+            for uid in (obj["metadata"]["uid"], *self._walk_owned(top)):
                 self.scripted.discard(uid)
 
-    def _top(self, obj: Json) -> str:
+    def _topmost_owner(self, obj: Json) -> str:
         """Return the uid of the topmost existing owner."""
         meta = obj["metadata"]
         served = {
@@ -144,19 +144,19 @@ class World:
                 continue
             owner = self.store.find(resource, (meta["namespace"], reference["name"]))
             if owner is not None and owner["metadata"]["uid"] == reference["uid"]:
-                return self._top(owner)
+                return self._topmost_owner(owner)
         return str(meta["uid"])
 
-    def _tree(self, uid: str) -> Iterator[str]:
+    def _walk_owned(self, uid: str) -> Iterator[str]:
         yield uid
         for resource, key in list(self._owned.get(uid, ())):
             obj = self.store.find(resource, key)
             if obj is not None:
-                yield from self._tree(obj["metadata"]["uid"])
+                yield from self._walk_owned(obj["metadata"]["uid"])
 
     # Indexes
 
-    def _note(self, resource: Resource, record: Record) -> None:
+    def _update_indexes(self, resource: Resource, record: Record) -> None:
         """Update the indexes. The store's lock is held."""
         if resource == NODES:
             self._free_resources = None
@@ -164,19 +164,21 @@ class World:
             return  # A load generator created it, and no controller owns it.
         obj = json.loads(record.stored.raw)
         for reference in obj["metadata"].get("ownerReferences", []):
-            _keep(self._owned, reference["uid"], (resource, record.key), record.type != "DELETED")
+            _update_index(
+                self._owned, reference["uid"], (resource, record.key), record.type != "DELETED"
+            )
         if resource == PODS:
-            self._note_pod(record, obj)
+            self._index_pod(record, obj)
         if self._watchers:
             typed_obj = typed(resource, obj)
             self.clock.soon(lambda: self._notify(resource, record, typed_obj))
 
-    def _note_pod(self, record: Record, pod: Json) -> None:
+    def _index_pod(self, record: Record, pod: Json) -> None:
         group = pod["spec"].get("schedulingGroup", {}).get("podGroupName")
         node = pod["spec"].get("nodeName")
         is_deleted = record.type == "DELETED"
         if group:
-            _keep(self._members, (record.key[0], group), record.key, not is_deleted)
+            _update_index(self._members, (record.key[0], group), record.key, not is_deleted)
         finished = pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
         before = self._placements.pop(record.key, None)
         if before is not None and self._free_resources is not None:
@@ -191,7 +193,7 @@ class World:
             watcher(resource, record, obj)
 
 
-def _keep(index: dict[_Name, set[_Item]], name: _Name, item: _Item, present: bool) -> None:
+def _update_index(index: dict[_Name, set[_Item]], name: _Name, item: _Item, present: bool) -> None:
     """Add an item to an index or remove it. Names without items are removed, because stories run for long."""
     if present:
         index.setdefault(name, set()).add(item)

@@ -97,7 +97,7 @@ class Writer:
             if resource.custom or resource.plural in _GENERATIONS:
                 meta.setdefault("generation", 1)
             fill_in(resource, obj)
-            self._own(resource, None, obj, manager, "")
+            self._track_fields(resource, None, obj, manager, "")
             return self._commit(resource, key, obj, dry_run)
 
     def change(
@@ -122,15 +122,15 @@ class Writer:
             new = change(copy.deepcopy(old))
             self._check(resource, old, new)
             if subresource is not None:
-                new = _confined(resource, old, new, subresource)
+                new = _confine_to_subresource(resource, old, new, subresource)
             if not subresource:  # The policy names `jobs`, which does not include `jobs/status`.
                 new = self.admission(resource, old, new)
-            if _significant(new) == _significant(old):
+            if _comparable(new) == _comparable(old):
                 return old
             meta = new["metadata"]
             if "generation" in meta and _specification(new) != _specification(old):
                 meta["generation"] = old["metadata"].get("generation", 0) + 1
-            self._own(resource, old, new, manager, subresource or "")
+            self._track_fields(resource, old, new, manager, subresource or "")
             is_removable = meta.get("deletionTimestamp") and not meta.get("finalizers")
             # A pod waits for its kubelet, and other objects for their finalizers.
             if is_removable and resource.plural != "pods" and not dry_run:
@@ -168,7 +168,7 @@ class Writer:
         if version != meta["resourceVersion"]:
             raise refusals.modified(resource, name)
 
-    def _own(
+    def _track_fields(
         self, resource: Resource, old: Json | None, new: Json, manager: str, subresource: str
     ) -> None:
         if not _TRACKED & {resource.plural, f"{resource.plural}.{resource.group}"}:
@@ -197,7 +197,7 @@ def _ordered(obj: Json) -> Json:
     return {**first, **obj}
 
 
-def _confined(resource: Resource, old: Json, new: Json, subresource: str) -> Json:
+def _confine_to_subresource(resource: Resource, old: Json, new: Json, subresource: str) -> Json:
     """Undo changes outside the subresource: of the status, or of everything else."""
     if subresource == "status":
         result = copy.deepcopy(old)
@@ -216,7 +216,7 @@ def _confined(resource: Resource, old: Json, new: Json, subresource: str) -> Jso
     return new
 
 
-def _significant(obj: Json) -> Json:
+def _comparable(obj: Json) -> Json:
     meta = {
         key: value
         for key, value in obj["metadata"].items()

@@ -278,14 +278,14 @@ def _type(property_: Json, schemas: Json) -> str:
     if "oneOf" in property_:
         return " | ".join(_type(member, schemas) for member in property_["oneOf"])
     kinds = property_.get("type")
-    return " | ".join(_plain(kind, property_, schemas) for kind in _several(kinds))
+    return " | ".join(_simple_type(kind, property_, schemas) for kind in _as_list(kinds))
 
 
-def _several(kinds: Any) -> list[str]:
+def _as_list(kinds: Any) -> list[str]:
     return list(kinds) if isinstance(kinds, list) else [kinds]
 
 
-def _plain(kind: str, property_: Json, schemas: Json) -> str:
+def _simple_type(kind: str, property_: Json, schemas: Json) -> str:
     if kind == "array":
         return f"list[{_type(property_['items'], schemas)}]"
     if kind == "object":

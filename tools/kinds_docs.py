@@ -28,7 +28,7 @@ def write_tables(text: str) -> str:
 _BLOCK = re.compile(r"(<!-- kinds (\w+) -->)\n.*?(<!-- end -->)", re.DOTALL)
 
 
-def _short() -> str:
+def _short_table() -> str:
     """Return the short table: the supported kinds and their levers."""
     head = "Kind", "Versions", "Suspended as a whole", "One part of it", "Tested with"
     rows = [
@@ -44,7 +44,7 @@ def _short() -> str:
     return _table(head, rows)
 
 
-def _reading() -> str:
+def _reading_table() -> str:
     head = "Kind", "Versions", "Read with it", "Queues", "Suspended as a whole", "One part of it"
     rows = [
         (
@@ -60,7 +60,7 @@ def _reading() -> str:
     return _table(head, rows)
 
 
-def _knowledge() -> str:
+def _knowledge_table() -> str:
     head = "Kind", "The gang", "Its groups", "What its controller does not allow", "Tested with"
     rows = [
         (_kind(kind), kind.notes.gang, kind.notes.units, kind.notes.limits, kind.notes.tested)
@@ -69,7 +69,7 @@ def _knowledge() -> str:
     return _table(head, rows)
 
 
-def _groups() -> str:
+def _groups_table() -> str:
     head = (
         "API",
         "Objects",
@@ -93,7 +93,7 @@ def _groups() -> str:
     return _table(head, rows)
 
 
-def _queues() -> str:
+def _queues_table() -> str:
     head = "System", "Objects", "Suspended by", "Tested with"
     rows = [
         (
@@ -109,11 +109,11 @@ def _queues() -> str:
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
-    "short": _short,
-    "reading": _reading,
-    "knowledge": _knowledge,
-    "groups": _groups,
-    "queues": _queues,
+    "short": _short_table,
+    "reading": _reading_table,
+    "knowledge": _knowledge_table,
+    "groups": _groups_table,
+    "queues": _queues_table,
 }
 
 

@@ -110,8 +110,8 @@ def _reason_lines(code: str, examples: list[ReasonExample]) -> Iterator[str]:
     yield f"`{code}` · {', '.join(healths)}{f' · {meaning}' if meaning else ''}"
     yield ""
     for example in examples:
-        yield f"- {_plain(example.message)}"
-        yield from (f"  - → {_plain(step)}" for step in example.advice)
+        yield f"- {_escape_markdown(example.message)}"
+        yield from (f"  - → {_escape_markdown(step)}" for step in example.advice)
     if code in LONGER:
         yield ""
         yield f"Can be longer than {LONGEST} characters: {LONGER[code]}."
@@ -132,6 +132,6 @@ def _first_sentence(rule: GangRule | UnitRule) -> str:
     return " ".join(paper.partition("\n\n")[0].split())
 
 
-def _plain(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Escape text of a cluster, so that Markdown prints it unchanged."""
     return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", text)

@@ -95,9 +95,9 @@ def serve(channel_id: int, *, post: Post = run_sender, clock: Clock = timezone.n
     try:
         while monotonic() < turn_end and (delivery := _claim(channel_id, clock())) is not None:
             tried += 1
-            outcome = _try(delivery, clock(), post)
+            outcome = _attempt(delivery, clock(), post)
             if outcome is not None:
-                _record(delivery, outcome, clock())
+                _record_result(delivery, outcome, clock())
                 if not outcome.ok:
                     break
             if not LEASES.extend(row.filter(holder=holder), leases):
@@ -128,9 +128,9 @@ def _claim(channel_id: int, now: datetime) -> Delivery | None:
     return delivery
 
 
-def _try(delivery: Delivery, now: datetime, post: Post) -> Receipt | None:
+def _attempt(delivery: Delivery, now: datetime, post: Post) -> Receipt | None:
     """Send a delivery once. A delivery without a message ends, and the result is None."""
-    message, reason = _message(delivery, now)
+    message, reason = _make_message(delivery, now)
     if message is None:
         _finish(delivery, GIVEN_UP, reason, now)
         return None
@@ -141,7 +141,7 @@ def _try(delivery: Delivery, now: datetime, post: Post) -> Receipt | None:
     return send(channel, message, key=f"msg_{delivery.pk}", at=now, post=post)
 
 
-def _message(delivery: Delivery, now: datetime) -> tuple[Message | None, str]:
+def _make_message(delivery: Delivery, now: datetime) -> tuple[Message | None, str]:
     rule, channel = delivery.rule, delivery.channel
     if rule is None:
         return make_test_message(channel.name, now=now), ""
@@ -162,10 +162,10 @@ def _viewer_of(rule: Rule) -> Viewer | None:
     return viewers_of([rule.owner])[rule.owner.pk] if rule.owner.is_active else None
 
 
-def _record(delivery: Delivery, outcome: Receipt, now: datetime) -> None:
+def _record_result(delivery: Delivery, outcome: Receipt, now: datetime) -> None:
     """Store the result of an attempt."""
     if outcome.ok:
-        _this_address(delivery).update(error="", failures=0, next_at=None, sent_at=now)
+        _unchanged_channel(delivery).update(error="", failures=0, next_at=None, sent_at=now)
         _finish(delivery, SENT, "", now)
         if delivery.rule_id is None:
             # The channel works again, so its failed message goes at once.
@@ -175,7 +175,7 @@ def _record(delivery: Delivery, outcome: Receipt, now: datetime) -> None:
     failures = delivery.channel.failures + 1
     pause = min(FIRST_PAUSE * 2 ** min(failures - 1, 20), LONGEST_PAUSE)
     failed = {"error": outcome.sentence, "failures": failures, "next_at": now + pause}
-    if not _this_address(delivery).update(**failed):
+    if not _unchanged_channel(delivery).update(**failed):
         pause = timedelta(0)  # the new address has not failed
     age = now - delivery.created_at
     if delivery.rule_id is None or (outcome.final and age >= GIVE_UP_REFUSED_AFTER):
@@ -187,7 +187,7 @@ def _record(delivery: Delivery, outcome: Receipt, now: datetime) -> None:
     _give_up_old(delivery.channel_id, outcome.sentence, now)
 
 
-def _this_address(delivery: Delivery) -> QuerySet[Channel]:
+def _unchanged_channel(delivery: Delivery) -> QuerySet[Channel]:
     """Return the channel of a delivery, unless an admin changed its address during the attempt."""
     return Channel.objects.filter(pk=delivery.channel_id, address=bytes(delivery.channel.address))
 

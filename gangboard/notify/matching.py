@@ -102,13 +102,13 @@ def _matches_event(listener: Listener, event: FeedEvent, marks: Marks) -> bool:
     if event.type == FeedType.DELETED.value:
         marks.forget(rule, _subject(span.gang_id))
         # A rule about certain verdicts does not cover the end of a gang.
-        return not rule.health and not rule.code and _is_about(listener, span)
+        return not rule.health and not rule.code and _matches_span(listener, span)
     return _matches_verdict(listener, span, marks)
 
 
 def _matches_verdict(listener: Listener, span: VerdictSpan, marks: Marks) -> bool:
     subject = _subject(span.gang_id)
-    if _is_about(listener, span):
+    if _matches_span(listener, span):
         return marks.is_new(listener.rule, subject, f"{span.health}/{span.code}")
     if span.health != Health.UNKNOWN:
         # A gang without visibility for a while has not changed.
@@ -116,7 +116,7 @@ def _matches_verdict(listener: Listener, span: VerdictSpan, marks: Marks) -> boo
     return False
 
 
-def _is_about(listener: Listener, span: VerdictSpan) -> bool:
+def _matches_span(listener: Listener, span: VerdictSpan) -> bool:
     return listener.matches_gang(
         span.cluster_id,
         span.namespace,

@@ -95,14 +95,14 @@ def read_news(items: Sequence[Item], *, viewer: Viewer, now: datetime) -> list[N
     for item in items:
         if item["type"] == "event":
             event = events.get(item["id"])
-            texts.append(_of_event(event, scene, viewer) if event is not None else None)
+            texts.append(_event_news(event, scene, viewer) if event is not None else None)
         elif item["type"] == "span":
             span = waiting.get(item["id"])
-            texts.append(scene.of_span(span, _type_of(span)) if span is not None else None)
+            texts.append(scene.span_news(span, _news_type(span)) if span is not None else None)
         elif item["type"] == "hold":
-            texts.append(_of_hold(item, scene, viewer))
+            texts.append(_hold_news(item, scene, viewer))
         elif item["type"] == "silent":
-            texts.append(_of_cluster(item, viewer, now))
+            texts.append(_cluster_news(item, viewer, now))
     return [text for text in texts if text is not None]
 
 
@@ -131,7 +131,7 @@ class _Rows:
             now,
         )
 
-    def of_span(self, span: VerdictSpan, type: str, number: int | None = None) -> News | None:  # noqa: A002  # its column
+    def span_news(self, span: VerdictSpan, type: str, number: int | None = None) -> News | None:  # noqa: A002  # its column
         """Return the text of a verdict; None if the viewer may not see it."""
         row, cluster = self.rows.get(span.pk), self.clusters.get(span.cluster_id)
         if row is None or cluster is None:
@@ -145,7 +145,7 @@ class _Rows:
         if type == "deleted":
             sentence = f"It was deleted. The last verdict was: {row.face.label}, {row.title}."
         elif type == "waits":
-            sentence = f"{sentence} It has been so since {_clock(span.began_at)}."
+            sentence = f"{sentence} It has been so since {_format_time(span.began_at)}."
         return News(
             type=type,
             at=row.ended_at or self.now if type == "deleted" else row.began_at,
@@ -162,26 +162,26 @@ class _Rows:
             sentence=sentence,
             next_step=gang.next_step if gang is not None and same and type != "deleted" else "",
             path=f"/gangs/{span.gang_id}/",
-            now="" if same or type == "deleted" else _since_then(gang),
+            now="" if same or type == "deleted" else _current_verdict(gang),
         )
 
 
-def _type_of(span: VerdictSpan) -> str:
+def _news_type(span: VerdictSpan) -> str:
     settled = (Health.RUNNING, Health.SUCCEEDED, Health.FAILED)
     return "verdict" if span.health in settled else "waits"
 
 
-def _since_then(gang: GangRow | None) -> str:
+def _current_verdict(gang: GangRow | None) -> str:
     if gang is None or gang.gone_at is not None:
         return "Deleted"
     return f"{gang.face.label}, {gang.title}"
 
 
-def _of_event(event: FeedEvent, scene: _Rows, viewer: Viewer) -> News | None:
+def _event_news(event: FeedEvent, scene: _Rows, viewer: Viewer) -> News | None:
     if not viewer.sees(event.cluster_id, event.namespace):
         return None
     if event.span is not None:
-        return scene.of_span(event.span, event.type, event.number)
+        return scene.span_news(event.span, event.type, event.number)
     row = action_row(viewer=viewer, action_id=event.action_id or "")
     if row is None:
         return None
@@ -202,7 +202,7 @@ def _of_event(event: FeedEvent, scene: _Rows, viewer: Viewer) -> News | None:
     )
 
 
-def _of_hold(item: Item, scene: _Rows, viewer: Viewer) -> News | None:
+def _hold_news(item: Item, scene: _Rows, viewer: Viewer) -> News | None:
     cluster = scene.clusters.get(item["cluster"])
     if cluster is None or not viewer.sees(item["cluster"], item["namespace"]):
         return None
@@ -217,13 +217,13 @@ def _of_hold(item: Item, scene: _Rows, viewer: Viewer) -> News | None:
         name=printable(item["name"]),
         gang_id=item["gang"],
         subject=f"Hold ends: Job {job} ({namespace}, {cluster})",
-        sentence=f"The Hold on Job {job} ends at {_clock(until)}.",
+        sentence=f"The Hold on Job {job} ends at {_format_time(until)}.",
         next_step="Release the Job before, or hold it again for longer.",
         path=f"/gangs/{item['gang']}/" if item["gang"] else "/holds/",
     )
 
 
-def _of_cluster(item: Item, viewer: Viewer, now: datetime) -> News | None:
+def _cluster_news(item: Item, viewer: Viewer, now: datetime) -> News | None:
     cluster = Cluster.objects.filter(viewer.cluster_filter(), pk=item["cluster"]).first()
     if cluster is None:
         return None
@@ -245,7 +245,7 @@ def _rank(health: str, accelerators: float) -> tuple[int, float]:
     return Health(health).severity if known else _NO_SEVERITY, -accelerators
 
 
-def _clock(when: datetime) -> str:
+def _format_time(when: datetime) -> str:
     return when.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 

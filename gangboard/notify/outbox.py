@@ -52,7 +52,7 @@ def _queue_for_people(rule: Rule, channel: Channel, items: list[Item], now: date
         _append(open_delivery, items)
         return
     if not _free_slots(channel):
-        _leave_out(rule, channel, len(items), now)
+        _drop(rule, channel, len(items), now)
         return
     last = Delivery.objects.filter(rule=rule, channel=channel).order_by("-pk").first()
     next_at = now if last is None else max(now, min(last.next_at, now) + PAUSE)
@@ -71,7 +71,7 @@ def _queue_for_program(rule: Rule, channel: Channel, items: list[Item], now: dat
     for start in range(0, min(len(items), accepted), MOST_OF_WEBHOOK):
         _add(rule, channel, items[start : start + MOST_OF_WEBHOOK], now, now)
     if len(items) > accepted:
-        _leave_out(rule, channel, len(items) - accepted, now)
+        _drop(rule, channel, len(items) - accepted, now)
 
 
 def _free_slots(channel: Channel) -> int:
@@ -96,7 +96,7 @@ def _add(rule: Rule, channel: Channel, items: list[Item], next_at: datetime, now
     )
 
 
-def _leave_out(rule: Rule, channel: Channel, number: int, now: datetime) -> None:
+def _drop(rule: Rule, channel: Channel, number: int, now: datetime) -> None:
     """Count dropped changes in one finished delivery per hour."""
     counted = Delivery.objects.filter(
         rule=rule, channel=channel, error=LEFT_OUT, created_at__gt=now - timedelta(hours=1)

@@ -71,8 +71,8 @@ def send_by_apprise(order: Answer) -> Answer:
         return answer(service, final=True)
     codes: list[int] = []
     problems: list[str] = []
-    _note_answers(requests.adapters.HTTPAdapter, codes, problems)
-    mail_codes = _note_mail_codes()
+    _record_responses(requests.adapters.HTTPAdapter, codes, problems)
+    mail_codes = _record_mail_codes()
     service.socket_connect_timeout = service.socket_read_timeout = SECONDS
     sent = service.notify(
         body=order["body"], title=order["title"], body_format=apprise.NotifyFormat.TEXT
@@ -105,7 +105,7 @@ def _service(address: str) -> Any:
     return service
 
 
-def _note_answers(adapter: Any, codes: list[int], problems: list[str]) -> None:
+def _record_responses(adapter: Any, codes: list[int], problems: list[str]) -> None:
     """Record the status and the error of each request, which apprise hides."""
     plain_send = adapter.send
 
@@ -113,7 +113,7 @@ def _note_answers(adapter: Any, codes: list[int], problems: list[str]) -> None:
         try:
             response = plain_send(self, *arguments, **options)
         except Exception as error:
-            problems.append(_cause(error))
+            problems.append(_cause_sentence(error))
             raise
         codes.append(response.status_code)
         return response
@@ -121,7 +121,7 @@ def _note_answers(adapter: Any, codes: list[int], problems: list[str]) -> None:
     adapter.send = send
 
 
-def _note_mail_codes() -> list[int]:
+def _record_mail_codes() -> list[int]:
     codes: list[int] = []
     plain_getreply = smtplib.SMTP.getreply
 
@@ -138,7 +138,7 @@ def _failure(codes: list[int], mail_codes: list[int], problems: list[str]) -> An
     if special := _special_failure():
         return answer(special)
     if codes and codes[-1] >= 300:
-        return _refusal(codes[-1])
+        return _refusal_answer(codes[-1])
     if mail_codes and mail_codes[-1] >= 400:
         return answer(f"The mail server refused the message with {mail_codes[-1]}.")
     return answer(problems[-1] if problems else "The service did not take the message.")
@@ -155,7 +155,7 @@ def _special_failure() -> str:
     return ""
 
 
-def _refusal(status: int) -> Answer:
+def _refusal_answer(status: int) -> Answer:
     if status < 400:
         return answer(f"The receiver answered with a redirect ({status}), which is not followed.")
     final = status < 500 and status not in (408, 425, 429)
@@ -180,11 +180,11 @@ def send_webhook(order: Answer) -> Answer:
         )
         response.close()  # The status is enough.
     except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-        return answer(_special_failure() or _cause(error))
-    return answer() if response.status < 300 else _refusal(response.status)
+        return answer(_special_failure() or _cause_sentence(error))
+    return answer() if response.status < 300 else _refusal_answer(response.status)
 
 
-def _cause(error: BaseException) -> str:
+def _cause_sentence(error: BaseException) -> str:
     """Return the cause of an error, derived from exception types, because exception texts contain addresses."""
     names: set[str] = set()
     cause: BaseException | None = error

@@ -31,12 +31,12 @@ def read_access(path: Path, *, context: str | None = None, token_file: bool = Fa
     if path != STANDARD_INPUT:
         private = (settings.STATE_DIR, *env.secret_files())
         files = NamedFiles(path.parent, private=private, token_file=token_file)
-    text = _text(path)
+    text = _read_text(path)
     keep_context = path != STANDARD_INPUT
     return kubeconfig_access(text, context=context, files=files, keep_context=keep_context)
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     if path != STANDARD_INPUT:
         return read_small_file(path, "The kubeconfig")
     if sys.stdin is None or sys.stdin.isatty():

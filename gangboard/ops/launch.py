@@ -114,7 +114,7 @@ def _run(
     announce: Callable[[str], None],
 ) -> None:
     fleet = _start_simulated(supervisor, report_progress)
-    _start_own(supervisor, place)
+    _start_processes(supervisor, place)
 
     def is_up() -> bool:
         return (fleet is None or fleet.point()) and place.answers()
@@ -148,7 +148,7 @@ def _start_simulated(
     return fleet
 
 
-def _start_own(supervisor: Supervisor, place: ServerAddress) -> None:
+def _start_processes(supervisor: Supervisor, place: ServerAddress) -> None:
     code, state = settings.BASE_DIR, settings.STATE_DIR
     if not settings.REDIS_URL:
         # Tasks of an earlier run. Those of a dead worker would stay there forever.

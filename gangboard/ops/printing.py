@@ -23,7 +23,7 @@ class Output(OutputWrapper):
         ending: str | None = None,
     ) -> None:
         """Write lines. Styles, which contain such characters, are applied afterwards."""
-        super().write(_plain(msg), style_func, ending)
+        super().write(_escape(msg), style_func, ending)
 
 
 class ErrorOutput(Output):
@@ -39,7 +39,7 @@ class ErrorOutput(Output):
         super().write(hide_passwords(msg), style_func, ending)
 
 
-def _plain(text: str) -> str:
+def _escape(text: str) -> str:
     """Return the text with its lines and tabs; other control characters are escaped as in log lines."""
     return "\n".join(one_line(line.expandtabs()) for line in text.split("\n"))
 

@@ -42,10 +42,10 @@ def is_simulated(name: str) -> bool:
     if name not in FLEETS:
         return False
     cluster = clusters.find_cluster(name=name)
-    return cluster.server.startswith(_LOOPBACK) and _trusts_a_simulator(cluster)
+    return cluster.server.startswith(_LOOPBACK) and _trusts_simulator(cluster)
 
 
-def _trusts_a_simulator(cluster: Cluster) -> bool:
+def _trusts_simulator(cluster: Cluster) -> bool:
     try:
         authority = secrets.unseal(bytes(cluster.credentials)).get("ca_pem")
     except secrets.SecretUnreadableError:
@@ -98,10 +98,12 @@ class SimulatedClusters:
 
         It is called repeatedly, because a restarted simulator has another port and authority.
         """
-        pointed = [self._point(name) for name in FLEETS]  # Each of them, also after a failure.
+        pointed = [
+            self._update_cluster(name) for name in FLEETS
+        ]  # Each of them, also after a failure.
         return all(pointed)
 
-    def _point(self, name: str) -> bool:
+    def _update_cluster(self, name: str) -> bool:
         path = self._kubeconfig(name)
         try:
             text = path.read_text(encoding="utf-8")

@@ -143,7 +143,7 @@ class Supervisor:
             # Standard output belongs to the command itself, whose last line is the sign-in link.
             stdout=2,
             start_new_session=True,
-            preexec_fn=_end_with(os.getpid()),  # Safe, because no threads run here.
+            preexec_fn=_die_with_parent(os.getpid()),  # Safe, because no threads run here.
         )
         running.started_at = time.monotonic()
 
@@ -168,13 +168,12 @@ class Supervisor:
             running.pause = self._first_pause
         running.start_again_at = now + running.pause
         self._report_progress(
-            f"{running.child.name} {_how_it_ended(code)}; "
-            f"it is started again in {running.pause:g} s"
+            f"{running.child.name} {_exit_text(code)}; it is started again in {running.pause:g} s"
         )
         running.pause = min(running.pause * 2, LONGEST_PAUSE)
 
 
-def _end_with(parent: int) -> Callable[[], None] | None:
+def _die_with_parent(parent: int) -> Callable[[], None] | None:
     """Return a function that a child calls before exec, so that it ends when `parent` is killed."""
     if _libc is None:
         return None
@@ -201,7 +200,7 @@ def _signal_group(group: int, number: int) -> None:
         os.killpg(group, number)
 
 
-def _how_it_ended(code: int) -> str:
+def _exit_text(code: int) -> str:
     if code < 0:
         return f"was ended by {signal.Signals(-code).name}"
     return f"ended with exit code {code}"

@@ -150,7 +150,7 @@ def _check_rows(result: AuditVerification, noted: tuple[int, str] | None) -> Aud
         return result
     rows = AuditEntry.objects.filter(number__gt=result.rows).order_by("number")
     for row in rows.values(*FIELDS, "digest").iterator(chunk_size=_BATCH):
-        broken = _mismatch(row, result)
+        broken = _row_fault(row, result)
         if (
             not broken
             and noted is not None
@@ -164,7 +164,7 @@ def _check_rows(result: AuditVerification, noted: tuple[int, str] | None) -> Aud
     return result
 
 
-def _mismatch(row: dict[str, Any], valid: AuditVerification) -> str:
+def _row_fault(row: dict[str, Any], valid: AuditVerification) -> str:
     first, last = valid.rows + 1, row["number"] - 1
     if first == last:
         return f"Row {first} is missing."
@@ -204,12 +204,12 @@ def digest_of(previous: str, row: Mapping[str, Any]) -> str:
 
     Canonical means sorted keys, no blanks, ASCII, and times in UTC with six digits of a second.
     """
-    fields = {name: _plain(row[name]) for name in FIELDS}
+    fields = {name: _to_json_value(row[name]) for name in FIELDS}
     text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(f"{previous}\n{text}".encode()).hexdigest()
 
 
-def _plain(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="microseconds")
     return value

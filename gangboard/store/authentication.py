@@ -87,7 +87,7 @@ def create_sign_in_link(*, user: User, life: timedelta = LINK_LIFETIME, by: str 
 
 def find_sign_in_link(secret: str) -> User | None:
     """Return the user whom a link would sign in; None if the link is invalid or used. The link stays valid."""
-    link = _working_link(secret, timezone.now())
+    link = _find_valid_link(secret, timezone.now())
     return None if link is None else _user_of(link)
 
 
@@ -97,13 +97,13 @@ def consume_sign_in_link(secret: str) -> User | None:
     Exactly one of two simultaneous uses wins, because a conditional update claims the row.
     """
     now = timezone.now()
-    link = _working_link(secret, now)
+    link = _find_valid_link(secret, now)
     if link is None or SignInLink.objects.filter(pk=link.pk, used_at=None).update(used_at=now) != 1:
         return None
     return _user_of(link)
 
 
-def _working_link(secret: str, now: datetime) -> SignInLink | None:
+def _find_valid_link(secret: str, now: datetime) -> SignInLink | None:
     return (
         SignInLink.objects.select_related("user")
         .filter(secret_hash=hash_secret(secret), expires_at__gt=now, used_at=None)
@@ -153,7 +153,7 @@ def find_token(token: str) -> ValidToken | None:
     now = timezone.now()
     if row is None or not matches or row.expires_at <= now or not row.user.is_active:
         return None
-    _note_use(row)
+    _record_use(row)
     return ValidToken(row.pk, _user_of(row), row.may_act)
 
 
@@ -164,7 +164,7 @@ def is_token_valid(token_id: str, *, user_id: int) -> bool:
     ).exists()
 
 
-def _note_use(row: AccessToken) -> None:
+def _record_use(row: AccessToken) -> None:
     now = timezone.now()
     if row.last_used_at is not None and row.last_used_at > now - LAST_USE_INTERVAL:
         return
@@ -226,7 +226,7 @@ def count_password_attempt(*, name: str, place: str) -> rate_limits.RateLimitRes
     count as well.
     """
     return rate_limits.take(
-        *_password(name, place), most=MOST_WRONG_PASSWORDS, window=PASSWORD_WINDOW
+        *_password_key(name, place), most=MOST_WRONG_PASSWORDS, window=PASSWORD_WINDOW
     )
 
 
@@ -242,10 +242,10 @@ def count_sign_in_start(*, sender: str) -> rate_limits.RateLimitResult:
 
 def reset_password_attempts(*, name: str, place: str) -> None:
     """Reset the count of a name at an address after a correct password."""
-    rate_limits.reset_rate_limit(*_password(name, place))
+    rate_limits.reset_rate_limit(*_password_key(name, place))
 
 
-def _password(name: str, place: str) -> tuple[str, ...]:
+def _password_key(name: str, place: str) -> tuple[str, ...]:
     return ("password", name.casefold(), place)
 
 
@@ -272,20 +272,20 @@ def record_failed_sign_in(*, name: str, source: str, number: int) -> None:
     sentence = f"A wrong password was given for {described_name}."
     if number > 1:
         sentence = f"{number} wrong passwords were given for {described_name} within five minutes."
-    if _is_on_record(source, worth=number in (1, MOST_WRONG_PASSWORDS)):
+    if _count_failed_sign_in(source, worth=number in (1, MOST_WRONG_PASSWORDS)):
         record("sign-in-failed", sentence, SOMEBODY, name if known else "", source=source)
 
 
 def record_failed_link(*, source: str) -> None:
     """Record the use of an invalid sign-in link, under the same limit as wrong passwords."""
-    if _is_on_record(source, worth=True):
+    if _count_failed_sign_in(source, worth=True):
         sentence = "A sign-in link was used that does not work, or not any more."
         record("sign-in-failed", sentence, SOMEBODY, "", source=source)
 
 
 def record_failed_provider(sentence: str, *, source: str) -> None:
     """Record why a sign-in by the identity provider failed, under the same limit as wrong passwords."""
-    if _is_on_record(source, worth=True):
+    if _count_failed_sign_in(source, worth=True):
         record("sign-in-failed", sentence, SOMEBODY, "", source=source)
 
 
@@ -307,9 +307,9 @@ def record_refused_token(token: str, *, source: str, sender: str) -> None:
     row = rows.filter(pk=public_part.removeprefix("gb_")).first() if public_part else None
     key = ("refused token", sender, row.pk if row else "")
     number = rate_limits.take(*key, most=_ENDLESS, window=FAILURE_WINDOW).number
-    if number not in _POWERS_OF_TEN or _is_full("lines on refused tokens"):
+    if number not in _POWERS_OF_TEN or _is_limit_reached("lines on refused tokens"):
         return
-    sentence = _refusal(row, token, public_part)
+    sentence = _refusal_sentence(row, token, public_part)
     if number > 1:
         sentence += f" It was request {number} of that kind from there within an hour."
     record(
@@ -317,11 +317,11 @@ def record_refused_token(token: str, *, source: str, sender: str) -> None:
     )
 
 
-def _is_full(lines: str) -> bool:
+def _is_limit_reached(lines: str) -> bool:
     return rate_limits.take(lines, most=FAILURES_ON_RECORD, window=FAILURE_WINDOW).wait > 0
 
 
-def _refusal(row: AccessToken | None, token: str, public_part: str) -> str:
+def _refusal_sentence(row: AccessToken | None, token: str, public_part: str) -> str:
     """Return why a token is invalid, for admins. The client never sees this text."""
     if row is None:
         named = f", {public_part}," if public_part else ""
@@ -334,7 +334,7 @@ def _refusal(row: AccessToken | None, token: str, public_part: str) -> str:
     return f"{token_text} was presented, whose account is disabled."
 
 
-def _is_on_record(source: str, *, worth: bool) -> bool:
+def _count_failed_sign_in(source: str, *, worth: bool) -> bool:
     """Count a failure, and record the total when it reaches 1,000, 10,000 and so on."""
     tried = rate_limits.take("failed sign-ins", most=_ENDLESS, window=FAILURE_WINDOW)
     if tried.number in _RECORDED_TOTALS:

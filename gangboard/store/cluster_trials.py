@@ -100,7 +100,7 @@ def begin_with_context(*, user_id: int, trial_id: str, context: str) -> ClusterT
     earlier = find_trial(user_id=user_id, trial_id=trial_id)
     if earlier is None or earlier.source is None:
         raise ClusterError("this trial is over; paste the kubeconfig again")
-    source = _unsealed(earlier.source)
+    source = _decrypt(earlier.source)
     return begin_trial(
         user_id=user_id,
         purpose=earlier.purpose,
@@ -112,18 +112,18 @@ def begin_with_context(*, user_id: int, trial_id: str, context: str) -> ClusterT
 
 def find_trial(*, user_id: int, trial_id: str) -> ClusterTrial | None:
     """Return a current trial of this person, else None."""
-    return _living().filter(pk=trial_id, user_id=user_id).first()
+    return _current_trials().filter(pk=trial_id, user_id=user_id).first()
 
 
 def due_trials() -> list[str]:
     """Return the ids of trials that no living worker has claimed."""
-    return list(_living().filter(_is_due(timezone.now())).values_list("pk", flat=True)[:20])
+    return list(_current_trials().filter(_is_due(timezone.now())).values_list("pk", flat=True)[:20])
 
 
 def claim_trial(trial_id: str) -> ClaimedTrial | None:
     """Claim a trial. Return None if another worker has it, or if no key decrypts it."""
     now = timezone.now()
-    mine = _living().filter(_is_due(now), pk=trial_id)
+    mine = _current_trials().filter(_is_due(now), pk=trial_id)
     if not mine.update(state="running", claimed_at=now):
         return None
     trial = ClusterTrial.objects.filter(pk=trial_id, claimed_at=now).first()
@@ -178,7 +178,7 @@ def save_trial(
     did not answer. A second call has no effect.
     """
     with transaction.atomic():
-        trial = _living().select_for_update().filter(pk=trial_id, user_id=user_id).first()
+        trial = _current_trials().select_for_update().filter(pk=trial_id, user_id=user_id).first()
         if trial is None:
             raise ClusterError("this trial is over; try the cluster again")
         if trial.state == "saved":
@@ -206,7 +206,7 @@ def delete_old_trials() -> None:
 
 
 def _save(trial: ClusterTrial, by: str, source: str) -> None:
-    document = _unsealed(trial.access)
+    document = _decrypt(trial.access)
     known: dict[str, Any] = {
         "name": trial.name,
         "document": document,
@@ -227,14 +227,14 @@ def _save(trial: ClusterTrial, by: str, source: str) -> None:
     clusters.replace_credentials(**known, **identity)
 
 
-def _unsealed(sealed: Any) -> dict[str, Any]:
+def _decrypt(sealed: Any) -> dict[str, Any]:
     try:
         return unseal(bytes(sealed))
     except SecretUnreadableError as error:
         raise ClusterError(str(error)) from error
 
 
-def _living() -> QuerySet[ClusterTrial]:
+def _current_trials() -> QuerySet[ClusterTrial]:
     return ClusterTrial.objects.filter(expires_at__gt=timezone.now())
 
 

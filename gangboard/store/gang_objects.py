@@ -58,9 +58,9 @@ def read_gang(cluster_id: int, gang: Gang) -> GangModel | None:
     owner = stored.get(references[0])
     if not isinstance(owner, Owner):
         return None
-    descendants = _below(cluster_id, owner)
+    descendants = _read_descendants(cluster_id, owner)
     uids = [owner.meta.ref.uid, *(descendant.meta.ref.uid for descendant in descendants)]
-    attached = _of_owners(cluster_id, gang.namespace, uids, (Hold, QueueEntry))
+    attached = _read_owned(cluster_id, gang.namespace, uids, (Hold, QueueEntry))
     groups = (
         model for reference in references if isinstance(model := stored.get(reference), Group)
     )
@@ -202,20 +202,20 @@ def _queue_visibility(states: Iterable[str]) -> QueueVisibility:
     return QueueVisibility.SERVED if is_read else QueueVisibility.NOT_KNOWN
 
 
-def _below(cluster_id: int, owner: Owner) -> list[Owner]:
+def _read_descendants(cluster_id: int, owner: Owner) -> list[Owner]:
     """Return the owners below an owner, of every attempt; one query for each layer."""
     known, descendants, parents = {owner.meta.ref.uid}, [], [owner]
     for _ in range(_DEEPEST):
         # A Job creates pods, which cannot be suspended one by one.
         uids = [descendant.meta.ref.uid for descendant in parents if not descendant.meta.ref.is_job]
-        layer = _of_owners(cluster_id, owner.meta.ref.namespace, uids, (Owner,))
+        layer = _read_owned(cluster_id, owner.meta.ref.namespace, uids, (Owner,))
         parents = [descendant for descendant in layer if descendant.meta.ref.uid not in known]
         known.update(descendant.meta.ref.uid for descendant in parents)
         descendants += parents
     return descendants
 
 
-def _of_owners(
+def _read_owned(
     cluster_id: int, namespace: str, uids: Sequence[str], classes: Collection[type[Any]]
 ) -> list[Any]:  # objects of the wanted classes
     """Return the stored objects of some classes that belong to one of these owners, sorted by name."""

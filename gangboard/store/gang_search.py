@@ -71,7 +71,7 @@ def index_deleted_gangs(gang_uids: Collection[str], *, cluster_id: int) -> None:
     rows = Gang.objects.filter(cluster_id=cluster_id, uid__in=gang_uids)
     deleted = rows.values("id", "cluster_id", "name", *_PLACE)
     values = [
-        (gang["id"], gang["cluster_id"], _text((gang["name"], _place(gang))), "", "")
+        (gang["id"], gang["cluster_id"], _join_lines((gang["name"], _place_text(gang))), "", "")
         for gang in deleted
     ]
     upsert_rows(GangSearch._meta.db_table, _COLUMNS, ("gang_id",), values)
@@ -84,18 +84,18 @@ def _row(gang: Mapping[str, Any]) -> tuple[str, int, str, str, str]:
     return (
         gang["id"],
         gang["cluster_id"],
-        _text((*names, _place(gang))),
-        _text((gang["title"], gang["code"])),
-        _text((gang["message"],)),
+        _join_lines((*names, _place_text(gang))),
+        _join_lines((gang["title"], gang["code"])),
+        _join_lines((gang["message"],)),
     )
 
 
-def _place(gang: Mapping[str, Any]) -> str:
+def _place_text(gang: Mapping[str, Any]) -> str:
     """Return namespace, kind and queue on one line. A line with several words matches no exact name."""
     return " ".join(gang[column] for column in _PLACE)
 
 
-def _text(lines: Iterable[str]) -> str:
+def _join_lines(lines: Iterable[str]) -> str:
     """Return the lines, each between two line breaks, so that a whole name can be matched."""
     # PostgreSQL rejects NUL, and Kubernetes names have none.
     return f"\n{chr(10).join(lines)}\n".lower().replace("\x00", "")

@@ -95,12 +95,12 @@ def _with_steps(value: Any) -> Any:  # any JSON
     if not isinstance(value, dict):
         return value
     return {
-        key: _steps(item) if key == "advice" and isinstance(item, list) else _with_steps(item)
+        key: _to_steps(item) if key == "advice" and isinstance(item, list) else _with_steps(item)
         for key, item in value.items()
     }
 
 
-def _steps(advice: list[Any]) -> list[Any]:
+def _to_steps(advice: list[Any]) -> list[Any]:
     return [{"text": item} if isinstance(item, str) else item for item in advice]
 
 
@@ -112,7 +112,7 @@ def pack_advice(advice: Iterable[AdvisedStep]) -> list[Any]:
 
 def unpack_advice(advice: list[Any]) -> tuple[AdvisedStep, ...]:
     """Return the steps in the column `advice`. Older releases stored sentences."""
-    return msgspec.convert(_steps(advice), tuple[AdvisedStep, ...])
+    return msgspec.convert(_to_steps(advice), tuple[AdvisedStep, ...])
 
 
 def pack_memory(memory: dict[str, UnitMemory], inputs: VerdictInputs | None = None) -> bytes:

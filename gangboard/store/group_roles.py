@@ -126,7 +126,9 @@ def apply_groups(user: User, groups: list[str]) -> tuple[list[str], list[str]]:
         for role, cluster_id, namespace in added
     )
     names = _cluster_names([*added, *taken])
-    return [_text(place, names) for place in added], [_text(place, names) for place in taken]
+    return [_scope_text(place, names) for place in added], [
+        _scope_text(place, names) for place in taken
+    ]
 
 
 def _apply_to_members(group: str) -> None:
@@ -140,7 +142,7 @@ def _cluster_names(places: list[RoleScope]) -> dict[int, str]:
     return dict(Cluster.objects.filter(pk__in=ids).values_list("pk", "name")) if ids else {}
 
 
-def _text(place: RoleScope, names: dict[int, str]) -> str:
+def _scope_text(place: RoleScope, names: dict[int, str]) -> str:
     role, cluster_id, namespace = place
     return role_text(role, None if cluster_id is None else names[cluster_id], namespace)
 

@@ -54,7 +54,7 @@ def read_all_levers(
 ) -> dict[int, ClusterLevers]:
     """Return the levers of each cluster by its id (4 queries, for any number of clusters)."""
     cluster_list = list(clusters)
-    rows_by_cluster = _find([cluster.pk for cluster in cluster_list])
+    rows_by_cluster = _read_rows([cluster.pk for cluster in cluster_list])
     everywhere = is_read_only_everywhere()
     return {
         cluster.pk: _levers(cluster, rows_by_cluster[cluster.pk], everywhere, forced)
@@ -67,7 +67,7 @@ def is_read_only_everywhere() -> bool:
     return Switch.objects.filter(name=READ_ONLY, is_on=True).exists()
 
 
-def _find(ids: list[int]) -> Mapping[int, _ClusterRows]:
+def _read_rows(ids: list[int]) -> Mapping[int, _ClusterRows]:
     rows_by_cluster: dict[int, _ClusterRows] = defaultdict(_ClusterRows)
     states = ResourceState.objects.filter(cluster_id__in=ids, resource__in=_STATES)
     for cluster_id, resource, state in states.values_list("cluster_id", "resource", "state"):
@@ -87,9 +87,9 @@ def _levers(cluster: Cluster, rows: _ClusterRows, everywhere: bool, forced: bool
         rows.objects[POLICY.key],
         rows.objects[BINDING.key],
         rows.states.get(HOLD.key, ""),
-        _worse(rows.states.get(POLICY.key, ""), rows.states.get(BINDING.key, "")),
+        _worse_state(rows.states.get(POLICY.key, ""), rows.states.get(BINDING.key, "")),
     )
-    proved, refuted = _times(rows.records.get((HOLD_LEVER, "")))
+    proved, refuted = _proof_times(rows.records.get((HOLD_LEVER, "")))
     read_only, command = _read_only(cluster, everywhere)
     return ClusterLevers(
         cluster=cluster.name,
@@ -113,11 +113,11 @@ def _is_honoured(cluster: Cluster, rows: _ClusterRows) -> bool:
     if not cluster.controller_build:
         return False
     keys = (lever.key for lever in registry.levers() if lever.told_by_build)
-    times = [_times(rows.records.get((key, cluster.controller_build))) for key in keys]
+    times = [_proof_times(rows.records.get((key, cluster.controller_build))) for key in keys]
     return any(proved is not None and refuted is None for proved, refuted in times)
 
 
-def _times(record: LeverRecord | None) -> tuple[datetime | None, datetime | None]:
+def _proof_times(record: LeverRecord | None) -> tuple[datetime | None, datetime | None]:
     """Return when a lever was last proved, and when it was refuted if that was later."""
     if record is None:
         return None, None
@@ -138,7 +138,7 @@ def _read_only(cluster: Cluster, everywhere: bool) -> tuple[str, str]:
     return "", ""
 
 
-def _worse(first: str, second: str) -> str:
+def _worse_state(first: str, second: str) -> str:
     """Return the worse of two watch states, because policies and bindings are compared only if both are `ok`."""
     if WatchState.NOT_SERVED in (first, second):
         return WatchState.NOT_SERVED

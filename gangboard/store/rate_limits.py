@@ -39,7 +39,7 @@ def take(*subject: object, most: int, window: timedelta, number: int = 1) -> Rat
     `what` is the kind of attempt and its author; only a hash with the secret key is stored. The window begins
     with the first attempt, and at its end all of them are forgotten. Call it outside transactions.
     """
-    key, now = _key(subject), timezone.now()
+    key, now = _hash_key(subject), timezone.now()
     rows = Attempts.objects.filter(key=key)
     with transaction.atomic():
         # A window that ends much later than a new one dates from before the clock was set back.
@@ -62,10 +62,10 @@ def take(*subject: object, most: int, window: timedelta, number: int = 1) -> Rat
 
 def reset_rate_limit(*subject: object) -> None:
     """Reset the count to zero."""
-    Attempts.objects.filter(key=_key(subject)).delete()
+    Attempts.objects.filter(key=_hash_key(subject)).delete()
 
 
-def _key(subject: tuple[object, ...]) -> str:
+def _hash_key(subject: tuple[object, ...]) -> str:
     # With the secret key, because text typed into the name field can be guessed, and so can its
     # plain hash.
     text = "\0".join(str(component) for component in subject)

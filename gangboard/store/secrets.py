@@ -81,7 +81,7 @@ def rotate_keys(*, by: str) -> KeyRotation:
     pages and polls continue meanwhile.
     """
     encrypted, unreadable = 0, set()
-    for row, column in _sealed():
+    for row, column in _encrypted_columns():
         sealed = getattr(row, column)
         if sealed is None:
             continue
@@ -100,7 +100,7 @@ def rotate_keys(*, by: str) -> KeyRotation:
     return KeyRotation(encrypted, tuple(sorted(unreadable)))
 
 
-def _sealed() -> Iterator[tuple[Any, str]]:
+def _encrypted_columns() -> Iterator[tuple[Any, str]]:
     """Yield each row with encrypted columns, once per column."""
     for cluster in Cluster.objects.all():
         yield from ((cluster, column) for column in SEALED_COLUMNS)

@@ -102,7 +102,7 @@ class SessionStore(db.SessionStore):
         row = super().create_model_instance(data)
         row.session_key = row_key(row.session_key)
         if SESSION_KEY in data:
-            row.expire_date = min(row.expire_date, timezone.now() + _idle())
+            row.expire_date = min(row.expire_date, timezone.now() + _idle_timeout())
         return row
 
     def delete(self, session_key: str | None = None) -> None:
@@ -187,7 +187,7 @@ def record_session_use(session: SessionStore, *, address: str) -> None:
     if expires_at is None or key is None or SESSION_KEY not in session:
         return
     now, latest = timezone.now(), session.get_expiry_date()
-    new_end, step = min(latest, now + _idle()), USE_INTERVAL.total_seconds()
+    new_end, step = min(latest, now + _idle_timeout()), USE_INTERVAL.total_seconds()
     is_capped = new_end >= latest  # The end no longer reveals the last use.
     if not is_capped and (new_end - expires_at).total_seconds() < step:
         return
@@ -264,7 +264,7 @@ def _end_records(records: QuerySet[SessionRecord], user: User, by: str) -> int:
     return number
 
 
-def _idle() -> timedelta:
+def _idle_timeout() -> timedelta:
     return timedelta(seconds=settings.SESSION_IDLE)
 
 

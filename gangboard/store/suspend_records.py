@@ -91,12 +91,12 @@ def expired_hold_records(
     rows = Action.objects.filter(
         cluster__in=cluster_ids, verb=Verb.SUSPEND.value, lever=HOLD_LEVER, until__lte=now
     )
-    yield from _records(rows.filter(guarded=True))
-    for portion in _portions(action_ids):
-        yield from _records(rows.filter(guarded=False, state__in=_HELD, pk__in=portion))
+    yield from _read_records(rows.filter(guarded=True))
+    for portion in _batches(action_ids):
+        yield from _read_records(rows.filter(guarded=False, state__in=_HELD, pk__in=portion))
 
 
-def _records(rows: QuerySet[Action]) -> Iterator[HoldRecord]:
+def _read_records(rows: QuerySet[Action]) -> Iterator[HoldRecord]:
     for action in rows:
         hold, subjects = recorded_hold(action), action.context.get("subjects")
         if hold is None or not hold.get("uid") or not subjects:
@@ -115,7 +115,7 @@ def _records(rows: QuerySet[Action]) -> Iterator[HoldRecord]:
 def holds_made_by_actions(cluster_id: int, holds: Collection[Hold]) -> frozenset[str]:
     """Return the uids of Holds that an action of this installation created and that still name the same Job."""
     identities: set[tuple[str, str, str]] = set()
-    for portion in _portions({hold.action for hold in holds if hold.action}):
+    for portion in _batches({hold.action for hold in holds if hold.action}):
         rows = Action.objects.filter(cluster=cluster_id, pk__in=portion)
         for context in rows.values_list("context", flat=True):
             identities.add(_identity(context.get("hold") or {}))
@@ -130,7 +130,7 @@ def _identity(hold: Mapping[str, Any]) -> tuple[str, str, str]:
     return hold.get("uid", ""), hold.get("job", ""), hold.get("owner_uid", "")
 
 
-def _portions(ids: Collection[str]) -> Iterator[list[str]]:
+def _batches(ids: Collection[str]) -> Iterator[list[str]]:
     ordered = sorted(ids)
     for start in range(0, len(ordered), BATCH):
         yield ordered[start : start + BATCH]

@@ -47,7 +47,7 @@ def record_point(
     `all_seen` is True if everything that verdicts need was visible. Otherwise the point has no numbers of
     gangs, because the assessed gangs are only a part. `accelerators` None means that the nodes are unknown.
     """
-    values = _of_gangs(cluster_id) if all_seen else {}
+    values = _gang_columns(cluster_id) if all_seen else {}
     if accelerators is not None:
         values |= {
             "used": accelerators.used,
@@ -68,7 +68,7 @@ def record_point(
     TrendPoint.objects.bulk_create([point], ignore_conflicts=True)
 
 
-def _of_gangs(cluster_id: int) -> dict[str, Any]:
+def _gang_columns(cluster_id: int) -> dict[str, Any]:
     """Return the columns about gangs; none if no gang could be assessed."""
     counted = (
         Gang.objects.filter(cluster_id=cluster_id, gone_at=None)

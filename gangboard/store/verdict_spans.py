@@ -90,16 +90,16 @@ def record_verdicts(
     for row in rows:
         span = latest.get(row["id"])
         if span is None:
-            span = _unrecorded(row, before.get(row["uid"]))
+            span = _span_without_history(row, before.get(row["uid"]))
             earlier += [span] if span is not None else []
         elif _is_unchanged(span, row):
             continue
         else:
             ended.append(span)
-        begins = _begin(row, span, at)
+        begins = _verdict_start(row, span, at)
         if span is not None:
             span.ended_at, span.last = span.ended_at or begins, False
-        new_spans.append(_span(row, begins))
+        new_spans.append(_make_span(row, begins))
     # The ends come first, because a gang must never have two open spans.
     VerdictSpan.objects.bulk_update(ended, ["ended_at", "last"], batch_size=CHUNK)
     VerdictSpan.objects.bulk_create([*earlier, *new_spans], batch_size=CHUNK)
@@ -144,16 +144,20 @@ def _is_unchanged(span: VerdictSpan, row: Mapping[str, Any]) -> bool:
     return span.ended_at is None and (span.code, span.health) == (row["code"], row["health"])
 
 
-def _unrecorded(row: Mapping[str, Any], old: Mapping[str, Any] | None) -> VerdictSpan | None:
+def _span_without_history(
+    row: Mapping[str, Any], old: Mapping[str, Any] | None
+) -> VerdictSpan | None:
     """Return a span for the stored verdict of a gang without history, if that verdict has ended."""
     if old is None or old["gone_at"] is not None:
         return None
     if (old["code"], old["health"]) == (row["code"], row["health"]):
         return None
-    return _span(old, old["since"])
+    return _make_span(old, old["since"])
 
 
-def _begin(row: Mapping[str, Any], before: VerdictSpan | None, observed_at: datetime) -> datetime:
+def _verdict_start(
+    row: Mapping[str, Any], before: VerdictSpan | None, observed_at: datetime
+) -> datetime:
     """Return when the verdict of the row began, never before the previous span.
 
     The time of the state counts if it is after the start of that span. A verdict that returns after a time
@@ -168,7 +172,7 @@ def _begin(row: Mapping[str, Any], before: VerdictSpan | None, observed_at: date
     return since if since > before.began_at else max(observed_at, before.began_at)
 
 
-def _span(row: Mapping[str, Any], began_at: datetime) -> VerdictSpan:
+def _make_span(row: Mapping[str, Any], began_at: datetime) -> VerdictSpan:
     return VerdictSpan(
         cluster_id=row["cluster_id"],
         gang_id=row["id"],
@@ -191,11 +195,11 @@ def _pack_span_detail(detail: bytes) -> bytes:
         return b""
     gang_detail = decode_detail(_decoder, detail)
     findings = gang_detail.findings[:1]
-    named = set(_nodes(findings)) & {member.node for member in gang_detail.members}
+    named = set(_node_names(findings)) & {member.node for member in gang_detail.members}
     return _encoder.encode(SpanDetail(findings, tuple(_Member(node) for node in sorted(named))))
 
 
-def _nodes(findings: Iterable[Finding]) -> Iterable[str]:
+def _node_names(findings: Iterable[Finding]) -> Iterable[str]:
     for finding in findings:
         for item in finding.evidence:
             if item.source is not None and item.source.kind == "Node":

@@ -73,7 +73,7 @@ class RayJobController(Controller):
         clusters = self._world.owned(obj["metadata"]["uid"], RAYCLUSTERS)
         if obj["spec"].get("suspend"):
             for cluster in clusters:
-                self._take_away(cluster)
+                self._delete_cluster(cluster)
             self._set_status(obj, _SUSPENDED)
         elif not clusters:
             name = _name(self._world, obj["metadata"]["name"])
@@ -96,7 +96,7 @@ class RayJobController(Controller):
             is_up = workers is not None and status.get("readyWorkerReplicas") == workers
             self._set_status(obj, _status(clusters[0]["metadata"]["name"], running=is_up))
 
-    def _take_away(self, cluster: Json) -> None:
+    def _delete_cluster(self, cluster: Json) -> None:
         for pod in self._world.owned(cluster["metadata"]["uid"], PODS):
             self._world.expected_removals.add(pod["metadata"]["uid"])
             self._kubelet.delete_pod(pod)

@@ -65,7 +65,7 @@ class Command(DatabaseCommand):
         name: str = options["name"]
         try:
             clusters.check_cluster_name(name)
-            access, actor = _accesses(options)
+            access, actor = _read_accesses(options)
             clusters.refuse_other_server(name, access.server)
             _refuse_other_actor(access, actor)
             trial = None if options["without_trying"] else self._try(name, access)
@@ -141,7 +141,7 @@ class Command(DatabaseCommand):
             self.stdout.write(sentence)
 
 
-def _accesses(options: dict[str, Any]) -> tuple[Access, Access | None]:
+def _read_accesses(options: dict[str, Any]) -> tuple[Access, Access | None]:
     """Return both identities; the actor's is None if not given. Raises CredentialError."""
     file, actor_file = options["kubeconfig"], options["actor_kubeconfig"]
     token_file: bool = options["allow_token_file"]

@@ -62,7 +62,7 @@ class Command(DatabaseCommand):
         if detail is None or freshness is None:
             raise CommandError("the gang was deleted while it was looked up")
         for line in explain.explain(detail, freshness=freshness, now=now):
-            self.stdout.write(_wrapped(one_line(line)))
+            self.stdout.write(_wrap(one_line(line)))
 
 
 def _address(text: str) -> explain.GangAddress:
@@ -72,7 +72,7 @@ def _address(text: str) -> explain.GangAddress:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def _wrapped(line: str) -> str:
+def _wrap(line: str) -> str:
     """Return the line wrapped to the terminal; unchanged if a program reads it."""
     if not sys.stdout.isatty():
         return line

@@ -56,7 +56,7 @@ class Command(DatabaseCommand):
         name: str = options["name"]
         try:
             cluster = clusters.find_cluster(name=name)
-            access = _access(options)
+            access = _read_access(options)
             clusters.refuse_other_address(cluster, access.server)
             if not options["without_trying"]:
                 self._try(cluster, access)
@@ -90,7 +90,7 @@ class Command(DatabaseCommand):
             self.stdout.write(line)
 
 
-def _access(options: dict[str, Any]) -> Access:
+def _read_access(options: dict[str, Any]) -> Access:
     folder: Path | None = options["service_account"]
     if folder is None:
         return read_access(
