@@ -96,7 +96,7 @@ class KueueController:
         }
         created = self._create(KUEUE_WORKLOADS, workload)
         if not jobset["spec"].get("suspend"):
-            self._admit(created, at=meta["creationTimestamp"])
+            self._admit(created, when=meta["creationTimestamp"])
 
     # Reconciling
 
@@ -119,7 +119,7 @@ class KueueController:
                     self._queue_of(workload).stop_policy == "None"
                     and self._missing_devices(workload) <= 0
                 ):
-                    self._admit(workload, at=self._world.timestamp())
+                    self._admit(workload, when=self._world.timestamp())
             self._report()
 
     def _deactivate(self, workload: Json) -> None:
@@ -220,7 +220,7 @@ class KueueController:
             )
         return (
             f"{_POD_SET}{name}: insufficient unused quota for {GPU} in flavor {flavor}, "
-            f"{self._lacks(workload)} more needed"
+            f"{self._missing_devices(workload)} more needed"
         )
 
     def _set_numbers(self, resource: Resource, obj: Json, workloads: list[Json]) -> None:

@@ -60,7 +60,7 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
     if gang.suspended:
         return []
     is_in = gang.code == "running"
-    builder.create(PODGROUPS, _podgroup(vcjob, let_in=is_in), builder.born(gang))
+    builder.create(PODGROUPS, _podgroup(vcjob, admitted=is_in), builder.born(gang))
     return _pods(builder, gang, vcjob) if is_in else []
 
 
@@ -196,7 +196,7 @@ class _Volcano(Controller):
                 self._enter(job, "Running")
             return
         if not self._world.owned(job["metadata"]["uid"], PODGROUPS):
-            self._world.writer.create(PODGROUPS, _podgroup(job, let_in=False), manager=_MANAGER)
+            self._world.writer.create(PODGROUPS, _podgroup(job, admitted=False), manager=_MANAGER)
         desired = [
             _pod(job, task, index)
             for task in job["spec"]["tasks"]

@@ -266,7 +266,7 @@ def test_a_token_whose_use_cannot_be_noted_still_reads(
         raise OperationalError("database or disk is full")
 
     monkeypatch.setattr(QuerySet, "update", full)
-    monkeypatch.setattr(authentication, "_no_notes_until", 0.0)
+    monkeypatch.setattr(authentication, "_writes_paused_until", 0.0)
     assert authentication.find_token(token) is not None
     assert authentication.find_token(token) is not None
     assert len(writes) == 1, "each read waits for the lock of a busy database"
