@@ -102,7 +102,7 @@ class PolledPlane:
         resource = watched.resource
         for table in self.plane.store.resources():
             if (table.group, table.plural) == (resource.group, resource.plural):
-                end = self.plane.store.table(table).history.end
+                end = self.plane.store.table(table).history.end_position
                 is_new = self._seen.get(resource.key) != end
                 self._seen[resource.key] = end
                 return is_new

@@ -16,7 +16,7 @@ from gangboard.actions.tasks import sweep
 from gangboard.polling import tasks
 from gangboard.polling.tasks import housekeep, seed
 from gangboard.store import authentication, bulk_statements, sessions
-from gangboard.store.heartbeats import record_heartbeat, has_too_few_slots
+from gangboard.store.heartbeats import has_too_few_slots, record_heartbeat
 from gangboard.store.models import (
     AccessToken,
     Attempts,
