@@ -22,7 +22,7 @@ def test_a_heartbeat_survives_the_database(
             pulse._ended.set()
         raise error
 
-    monkeypatch.setattr(heartbeats, "beat", beat)
+    monkeypatch.setattr(heartbeats, "record_heartbeat", beat)
     monkeypatch.setattr(heartbeats, "HEARTBEAT_SECONDS", 0.0)
     monkeypatch.setattr(connection, "close", lambda: closed.append(True))
     pulse.run()
