@@ -1,10 +1,10 @@
-"""Where requests go: to `web`, to the pages that are a folder each, and to `api`."""
+"""The root URL configuration: `web`, the page folders, and `api`."""
 
 from django.urls import include, path
 
 urlpatterns = [
     path("", include("gangboard.web.urls")),
-    # Before the API, whose last address answers for everything below /api/v1/.
+    # Before the API, whose last pattern matches everything below /api/v1/.
     path("", include("gangboard.pages.urls")),
     path("", include("gangboard.api.urls")),
 ]

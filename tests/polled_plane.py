@@ -32,7 +32,7 @@ from gangboard.polling.resource_watch import News, Watched
 from gangboard.store.cluster_leases import acquire_lease
 from gangboard.store.models import Cluster
 from simulator.clock import SteppedClock
-from simulator.plane import Plane
+from simulator.control_plane import SimulatedControlPlane
 from simulator.requests import parse
 
 HOST = "simulated:6443"
@@ -63,7 +63,9 @@ class Moments:
 class PolledPlane:
     """A simulated control plane and the cluster that gangboard has of it."""
 
-    def __init__(self, plane: Plane, clock: SteppedClock, name: str, **columns: Any) -> None:
+    def __init__(
+        self, plane: SimulatedControlPlane, clock: SteppedClock, name: str, **columns: Any
+    ) -> None:
         """`columns` are those of the cluster's row."""
         self.plane = plane
         self.clock = clock
@@ -100,7 +102,7 @@ class PolledPlane:
         resource = watched.resource
         for table in self.plane.store.resources():
             if (table.group, table.plural) == (resource.group, resource.plural):
-                end = self.plane.store.table(table).history.end
+                end = self.plane.store.table(table).history.end_position
                 is_new = self._seen.get(resource.key) != end
                 self._seen[resource.key] = end
                 return is_new
@@ -132,7 +134,7 @@ class PolledPlane:
 class DirectConnection(Connection):
     """The way to the API server: it always gets its answer. Reader and writer of the product run on top of it."""
 
-    def __init__(self, plane: Plane) -> None:
+    def __init__(self, plane: SimulatedControlPlane) -> None:
         self.host = HOST
         self.total_deadline = 30.0
         self._plane = plane

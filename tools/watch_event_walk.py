@@ -16,21 +16,38 @@ from gangboard.polling.store_writer import StoreWriter
 from gangboard.store.cluster_leases import acquire_lease
 from gangboard.store.clusters import add_cluster
 from simulator import Simulator
-from tools.file_walk import passed_files
-from tools.jobset_fleet import FLEET
+from simulator.fleet_spec import Fleet, Gang, NodePool, Role
+from simulator.manifests import PodTemplate
 from tools.pages_benchmark import throwaway_database
+from tools.verdict_walk import executed_files
 
+JOBS = 50
+NAME, NAMESPACE = "train", "research"
+FLEET = Fleet(
+    "measures",
+    (NodePool("cpu", 4, cpu="128", memory="1Ti"),),
+    (
+        Gang(
+            NAMESPACE,
+            "JobSet",
+            NAME,
+            "running",
+            roles=(Role("workers", PodTemplate(), jobs=JOBS, pods=1),),
+        ),
+    ),
+)
+"""A simulated cluster with one healthy JobSet of 50 Jobs, for measurements."""
 SECONDS = 60.0
 
 
 def watch_event_files() -> int:
-    """Return the number of files that a pod which is no longer ready passes."""
+    """Return the number of files that the event of an unready pod executes."""
     with throwaway_database(), Simulator(FLEET, story=False) as simulator:
         return len(walk(simulator))
 
 
 def walk(simulator: Simulator) -> set[str]:
-    """Return the files, by their path in the package, with the connected database."""
+    """Return the executed files by their path in the package, with the connected database."""
     credentials = read_kubeconfig(simulator.kubeconfig_text())
     cluster = add_cluster(
         name="watch-event", document=credentials.to_document(), server=credentials.server
@@ -47,15 +64,15 @@ def walk(simulator: Simulator) -> set[str]:
             watched={resource.key: Watched(resource) for resource in resources()},
         )
         Window(cache, seconds=SECONDS, repair_interval=SECONDS, list_only=True).run()
-        # The first event of a process fills caches of decoders and registries.
+        # The first event of a process fills the caches of decoders and registries.
         for version in ("900001", "900002"):
-            with passed_files() as files:
+            with executed_files() as files:
                 _take_event(cache, _line(simulator, version))
     return files
 
 
 def _line(simulator: Simulator, version: str) -> bytes:
-    """Return the line of a watch with a pod that is not ready."""
+    """Return the line of a watch with an unready pod."""
     pod = simulator.objects.list("v1", "Pod")[0]
     pod["metadata"]["resourceVersion"] = version
     for condition in pod["status"]["conditions"]:

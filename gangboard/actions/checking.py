@@ -99,7 +99,7 @@ def _plan(execution: ActionExecution, gang: GangModel, levers: ClusterLevers) ->
     return plan(
         gang,
         levers,
-        actions.request_of(action),
+        actions.read_request(action),
         by=action.actor_name,
         action=action.pk,
         now=execution.now,

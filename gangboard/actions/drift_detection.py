@@ -25,11 +25,11 @@ from gangboard.logs import get_logger
 from gangboard.plugins import registry
 from gangboard.store import actions, row_leases
 from gangboard.store.audit import audit
-from gangboard.store.feed import feed_action
+from gangboard.store.feed import add_action_event
 from gangboard.store.gang_objects import action_models
 from gangboard.store.models import Action, Cluster, ResourceState
 from gangboard.store.objects import read_objects
-from gangboard.store.suspend_records import relied_on
+from gangboard.store.suspend_records import recorded_hold
 
 log = get_logger(__name__)
 
@@ -85,7 +85,7 @@ def _guarded(cluster_id: int | None) -> dict[Cluster, list[Action]]:
 def _uids(action: Action) -> Iterator[str]:
     for subject in action.context.get("subjects", ()):
         yield subject["uid"]
-    hold = relied_on(action)
+    hold = recorded_hold(action)
     if hold is not None and hold.get("uid"):
         yield hold["uid"]
 
@@ -100,7 +100,7 @@ def _differs(action: Action, stored: dict[str, Any], *, holds_known: bool) -> bo
             return True
         if not subject["wanted"] and isinstance(model, Owner) and not model.suspended:
             return True
-    hold = relied_on(action)
+    hold = recorded_hold(action)
     if hold is None or not holds_known:
         return False
     return not _is_same_hold(stored.get(hold.get("uid", "")), hold)
@@ -181,7 +181,7 @@ def inspect(
 def _inspect(action: Action, client: ActorClient, now: datetime) -> ActionState | None:
     since = action.applied_at or action.requested_at
     context = copy.deepcopy(action.context)
-    hold = relied_on(action)
+    hold = recorded_hold(action)
     seen = change_detection.look(
         client, context["subjects"], survives=hold is not None, since=since, now=now
     )
@@ -258,8 +258,8 @@ def _undo(
         )
         if not changed:
             return None
-        actions.tell(action.cluster_id)
-        feed_action(action, at=now)
+        actions.bump_data_version(action.cluster_id)
+        add_action_event(action, at=now)
         audit(
             "state",
             sentence,

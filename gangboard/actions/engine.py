@@ -14,7 +14,7 @@ from django.db import DatabaseError, InterfaceError
 from gangboard.actions import actor_client, checking, finishing, retries, sending
 from gangboard.actions.actor_client import ClientFactory, NoActorError
 from gangboard.actions.clock import Clock, RealClock
-from gangboard.actions.execution import ActionExecution, Checkpoint, forget_future
+from gangboard.actions.execution import ActionExecution, Checkpoint, repair_future_times
 from gangboard.actions.finishing import ActionExit
 from gangboard.actions.live_objects import UnreadableError
 from gangboard.actions.verify import watching
@@ -61,7 +61,7 @@ class Engine:
         do, when it is not due or somebody else has it, or when its cluster has as many threads as it
         may have: then `next_in_line` says later that there is room.
         """
-        cluster_id = actions.cluster_of(action_id)
+        cluster_id = actions.cluster_id_of(action_id)
         if not self.slots.acquire(cluster_id):
             return None
         answered = True
@@ -113,7 +113,7 @@ class Engine:
     def _work(self, execution: ActionExecution) -> float | None:
         started = self.clock.monotonic()
         self.checkpoint("claimed")
-        forget_future(execution)
+        repair_future_times(execution)
         while True:
             execution.renew()
             delay = _next(execution)
@@ -125,7 +125,7 @@ class Engine:
                 actions.due_actions(self.clock, waited=STARVED_SECONDS, most=1)
             )
             if worked + delay > SLICE_SECONDS or delay > NAP_SECONDS or others_wait:
-                actions.put_off(execution.lease, self.clock, delay)
+                actions.reschedule(execution.lease, self.clock, delay)
                 return delay
             self.clock.sleep(delay)
 
@@ -145,7 +145,7 @@ class Engine:
         if execution.action.due_at is None:
             actions.release_lease(execution.lease)
             return None
-        actions.put_off(execution.lease, self.clock, INTERNAL_ERROR_PAUSE * errors)
+        actions.reschedule(execution.lease, self.clock, INTERNAL_ERROR_PAUSE * errors)
         return INTERNAL_ERROR_PAUSE * errors
 
     def finish(self, action_id: str, *, seconds: float = 600.0) -> Action:

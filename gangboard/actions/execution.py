@@ -19,7 +19,7 @@ from gangboard.plugins import registry
 from gangboard.store import actions
 from gangboard.store.actions import LEASE_SECONDS, ActionLease, ActionLostError
 from gangboard.store.audit import audit
-from gangboard.store.feed import feed_action
+from gangboard.store.feed import add_action_event
 from gangboard.store.models import Action, ActionStep
 
 log = get_logger(__name__)
@@ -131,16 +131,16 @@ class ActionExecution:
         started = self.clock.monotonic()
         with actions.writing(self.lease, self.clock):
             if columns:
-                actions.change(self.action, columns)
+                actions.update_row(self.action, columns)
             if step is not None and step_columns:
-                actions.change(step, step_columns)
+                actions.update_row(step, step_columns)
             if also is not None:
                 also()
             if moved or message or step_columns:
-                actions.tell(self.action.cluster_id)
+                actions.bump_data_version(self.action.cluster_id)
             if moved:
                 if self.state.is_final:
-                    feed_action(self.action, at=self.now)
+                    add_action_event(self.action, at=self.now)
                 self._audit(message)
         self._confirmed = started
         if moved:
@@ -166,7 +166,7 @@ class ActionExecution:
         self.steps = list(self.action.steps.all())
 
 
-def forget_future(execution: ActionExecution) -> None:
+def repair_future_times(execution: ActionExecution) -> None:
     """Replace each moment of an action that lies in the future by now. Writes nothing if there is none.
 
     The action wrote it down before the clock was set back. It would wait until the clock has caught up, for hours, and its
@@ -186,7 +186,7 @@ def forget_future(execution: ActionExecution) -> None:
 
     def correct_steps() -> None:
         for step in steps:
-            actions.change(step, {"at": now})
+            actions.update_row(step, {"at": now})
 
     execution.write(context=True, also=correct_steps, **columns)
 

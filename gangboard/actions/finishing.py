@@ -165,7 +165,7 @@ def remove_hold(execution: ActionExecution) -> float:
     columns = {"state": StepState.DONE.value, "result": "It is gone.", "at": execution.now}
 
     def close() -> None:
-        actions.change(step, columns)
+        actions.update_row(step, columns)
 
     if execution.action.finished_at is None:
         finish(execution, ActionExit(ActionState(exit_["state"]), sentence), close)

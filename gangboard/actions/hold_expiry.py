@@ -23,7 +23,7 @@ from gangboard.facts.gang import Gang
 from gangboard.store import actions, gang_objects
 from gangboard.store.models import Action, Cluster
 from gangboard.store.row_leases import DatabaseClock
-from gangboard.store.suspend_records import HoldKey, HoldRecord, ended_records
+from gangboard.store.suspend_records import HoldKey, HoldRecord, expired_hold_records
 
 FIRST_RETRY, LONGEST_RETRY = timedelta(minutes=1), timedelta(minutes=30)
 AT_ONCE = 100
@@ -46,7 +46,7 @@ def release_expired(now: datetime, clock: DatabaseClock, seen: Collection[Mark])
     first. However many are overdue, what is known of them is read in a few queries.
     """
     made: list[str] = []
-    if actions.is_read_only(None):
+    if actions.read_only_reason(None):
         return made
     for ended in _not_tried_lately(_ended(now, seen), now):
         try:
@@ -66,7 +66,7 @@ def _ended(now: datetime, seen: Collection[Mark]) -> Iterator[EndedHold]:
     named = {mark.action for mark in past.values() if mark.action}
     ended = {
         record.key: record
-        for record in ended_records(clusters, named, now)
+        for record in expired_hold_records(clusters, named, now)
         if record.key in past or (record.key not in marks and record.is_guarded)
     }
     jobs = _held_jobs(ended)
@@ -94,7 +94,7 @@ def _held_jobs(records: dict[HoldKey, HoldRecord]) -> dict[HoldKey, ObjectRef]:
 
 def _not_tried_lately(found: Iterable[EndedHold], now: datetime) -> Iterator[EndedHold]:
     """Yield the Holds whose removal was not tried yet, or long enough ago; the earliest end first."""
-    overdue = sorted(found, key=lambda ended: ended.record.end)
+    overdue = sorted(found, key=lambda ended: ended.record.ends_at)
     tries = _tries(overdue, now)
     for ended in overdue:
         count, last = tries.get(ended.record.key, (0, now))
@@ -112,7 +112,9 @@ def _tries(overdue: Sequence[EndedHold], now: datetime) -> dict[HoldKey, tuple[i
     for start in range(0, len(overdue), AT_ONCE):
         since = Q()
         for ended in overdue[start : start + AT_ONCE]:
-            since |= Q(cluster=ended.cluster, uid=ended.job.uid, requested_at__gte=ended.record.end)
+            since |= Q(
+                cluster=ended.cluster, uid=ended.job.uid, requested_at__gte=ended.record.ends_at
+            )
         rows = Action.objects.filter(since, via=VIA_GANGBOARD, requested_at__lte=now).order_by()
         counted = rows.values_list("cluster_id", "context__ended_hold").annotate(
             Count("pk"), Max("requested_at")
@@ -124,7 +126,7 @@ def _tries(overdue: Sequence[EndedHold], now: datetime) -> dict[HoldKey, tuple[i
 def _request_release(ended: EndedHold, now: datetime, clock: DatabaseClock) -> Action:
     ref, cluster = ended.job, ended.cluster
     gang = gang_objects.find_gang(cluster.pk, ref.namespace, ref.uid)
-    end = ended.record.end.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    end = ended.record.ends_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     target = ActionTarget(cluster.name, ref.group, ref.kind, ref.namespace, ref.name, ref.uid)
     action_request = ActionRequest(
         Verb.RESUME,

@@ -25,7 +25,7 @@ from gangboard.store.levers import (
 )
 from gangboard.store.models import Cluster, HoldCheck, WatchedObject
 from gangboard.store.objects import read_objects
-from gangboard.store.suspend_records import made_by_actions
+from gangboard.store.suspend_records import holds_made_by_actions
 
 log = get_logger(__name__)
 
@@ -82,7 +82,7 @@ def prove_all(
             log.warning("holds not proved", cluster=cluster.name, why=str(error))
             return {}
         try:
-            own = made_by_actions(cluster.pk, due)
+            own = holds_made_by_actions(cluster.pk, due)
             return _prove_in_turn(_Turn(cluster, client, clock, held, known, own), due)
         finally:
             client.close()
@@ -142,7 +142,7 @@ def _mark_rest_unproved(turn: _Turn, holds: list[Hold], error: KubeError) -> Non
     sentence = f"Not tested again: the cluster did not answer a dry run. {error.sentence}"
     with transaction.atomic():
         if mark_unproved(turn.cluster.pk, [hold.meta.ref.uid for hold in holds], sentence):
-            actions.tell(turn.cluster.pk)
+            actions.bump_data_version(turn.cluster.pk)
 
 
 def _save(turn: _Turn, hold: Hold, in_force: bool | None, sentence: str) -> None:
@@ -153,7 +153,7 @@ def _save(turn: _Turn, hold: Hold, in_force: bool | None, sentence: str) -> None
         if in_force is not None and uid in turn.own:
             save_lever_proof(cluster.pk, HOLD_LEVER, held=in_force, at=now, sentence=sentence)
         if before is None or (before.in_force, before.sentence) != (in_force, sentence):
-            actions.tell(cluster.pk)
+            actions.bump_data_version(cluster.pk)
 
 
 def _dry_run_resume(client: ActorClient, hold: Hold) -> tuple[bool | None, str]:

@@ -13,7 +13,7 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.text import label
 from gangboard.facts.gang import Gang
 from gangboard.store.access import viewer_of
-from gangboard.store.actions import is_read_only
+from gangboard.store.actions import read_only_reason
 from gangboard.store.authentication import is_token_valid
 from gangboard.store.models import Action
 
@@ -24,7 +24,9 @@ VIA_GANGBOARD = "gangboard"
 def unmet(execution: ActionExecution) -> ActionExit | None:
     """Return why nothing more may be sent, or None (about 5 queries)."""
     sentence = (
-        _stopped(execution) or _withdrawn(execution) or is_read_only(execution.action.cluster_id)
+        _stopped(execution)
+        or _withdrawn(execution)
+        or read_only_reason(execution.action.cluster_id)
     )
     begun = execution.action.sent_at is not None
     if sentence:

@@ -17,7 +17,7 @@ from gangboard.store import gang_objects
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_levers
 from gangboard.store.models import Cluster
-from gangboard.store.outages import SILENT_AFTER
+from gangboard.store.observations import SILENT_AFTER
 
 NO_SELECTION: Mapping[str, frozenset[str]] = MappingProxyType({})
 

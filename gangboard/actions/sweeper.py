@@ -39,7 +39,7 @@ class Sweeper:
 
     def sweep(self) -> Swept:
         """Look once. Asks for the release of Holds whose end is over."""
-        actions.forget_future(self.clock)
+        actions.repair_future_times(self.clock)
         now, seen = self.clock.now(), self.holds.look()
         released = hold_expiry.release_expired(now, self.clock, seen)
         fresh = [*released, *orphaned_holds.requeue(now, seen)]

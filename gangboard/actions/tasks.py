@@ -16,7 +16,7 @@ from gangboard.actions import dispatch, drift_detection, hold_proofs
 from gangboard.actions.engine import Engine
 from gangboard.actions.sweeper import Sweeper
 from gangboard.actions.worker_slots import WORKER_SLOTS
-from gangboard.store.heartbeats import Pulse, arrived
+from gangboard.store.heartbeats import HeartbeatThread, record_task_arrival
 
 PROVE_QUEUE = "prove"
 """Queue of checks after an action: a cluster that hangs holds no thread that acts."""
@@ -31,8 +31,8 @@ PROVE_THREADS = 4
 
 _sweeper = Sweeper()
 engine = Engine(holder=HOLDER)
-pulse = Pulse(HOLDER, "act", WORKER_SLOTS)
-prove_pulse = Pulse(PROVER, "prove", PROVE_THREADS)
+pulse = HeartbeatThread(HOLDER, "act", WORKER_SLOTS)
+prove_pulse = HeartbeatThread(PROVER, "prove", PROVE_THREADS)
 
 
 @shared_task(name=dispatch.ADVANCE)
@@ -48,7 +48,7 @@ def advance(action_id: str) -> None:
 @shared_task(name="gangboard.actions.tasks.sweep")
 def sweep() -> None:
     """Enqueue due work that no worker has claimed. A run also proves that messages are delivered."""
-    arrived(dispatch.QUEUE)
+    record_task_arrival(dispatch.QUEUE)
     _sweeper.order(dispatch.send, _order(inspect), _order(prove))
 
 
@@ -69,7 +69,7 @@ def _order(task: Any) -> Any:
 
 
 @worker_ready.connect
-def start_pulse(sender: Any, **_: object) -> None:
+def start_heartbeat(sender: Any, **_: object) -> None:
     """Begin to say that this worker is alive, if it is one that acts or one that proves."""
     for queue, beating in ((dispatch.QUEUE, pulse), (PROVE_QUEUE, prove_pulse)):
         if queue in sender.app.amqp.queues.consume_from:
@@ -77,7 +77,7 @@ def start_pulse(sender: Any, **_: object) -> None:
 
 
 @worker_shutting_down.connect
-def end_pulse(**_: object) -> None:
+def stop_heartbeat(**_: object) -> None:
     """A worker that is told to stop is not dead."""
-    pulse.end()
-    prove_pulse.end()
+    pulse.stop()
+    prove_pulse.stop()

@@ -16,12 +16,12 @@ class TokenAuthentication(BaseAuthentication):
     """`Authorization: Bearer gb_<id>_<secret>`.
 
     A request with such a header is judged by it alone: a wrong token is never saved by a cookie.
-    Sets `request.auth` to the authentication.KnownToken.
+    Sets `request.auth` to the authentication.ValidToken.
     """
 
     def authenticate(
         self, request: Request
-    ) -> tuple[AbstractBaseUser, authentication.KnownToken] | None:
+    ) -> tuple[AbstractBaseUser, authentication.ValidToken] | None:
         """Return the token's user, None without the header; raises 401 for any unusable token."""
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if not scheme:

@@ -16,7 +16,7 @@ from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from gangboard.store.authentication import KnownToken
+from gangboard.store.authentication import ValidToken
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports this module
@@ -74,6 +74,6 @@ class ReadThrottle(BaseThrottle):
 
 def _whose(request: Request) -> str:
     token = request.auth
-    if isinstance(token, KnownToken):
+    if isinstance(token, ValidToken):
         return f"token {token.id}"
     return f"session {request.session.session_key} of {request.user.pk}"

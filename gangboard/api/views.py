@@ -18,7 +18,7 @@ from gangboard.api.entity_tags import tag_content
 from gangboard.api.errors import NOT_FOUND
 from gangboard.client_address import client_address
 from gangboard.store.access import Viewer, viewer_of
-from gangboard.store.authentication import KnownToken
+from gangboard.store.authentication import ValidToken
 
 RESOURCES = (
     *("actions", "capacity", "clusters", "events", "gangs", "groups", "holds", "me", "queues"),
@@ -60,7 +60,7 @@ class ReadView(APIView):
     def _read_viewer(self) -> Viewer:
         token = self.request.auth
         address = client_address(self.request.META)
-        if not isinstance(token, KnownToken):
+        if not isinstance(token, ValidToken):
             return viewer_of(self.request.user, address=address)
         return viewer_of(self.request.user, may_act=token.may_act, token=token.id, address=address)
 

@@ -48,8 +48,8 @@ from gangboard.store.gang_search import save_search
 from gangboard.store.gangs import VerdictInputs, unpack_memory
 from gangboard.store.models import Gang
 from gangboard.store.observations import (
-    mark_gangs_gone,
-    next_version,
+    mark_gangs_deleted,
+    next_data_version,
     save_first_listing,
     save_gangs,
     writing,
@@ -303,13 +303,13 @@ class Assessor:
         if not (fresh or quiet or gone):
             return False
         with writing(self._cache.claim):
-            version = next_version(cluster_id) if fresh or gone else 0
+            version = next_data_version(cluster_id) if fresh or gone else 0
             for row in fresh:
                 row["changed_version"] = version
             save_gangs([*fresh, *quiet])
             save_search(fresh)
             record_verdicts(fresh, before, at=now)
-            left = mark_gangs_gone(cluster_id, gone, at=now, version=version) if gone else 0
+            left = mark_gangs_deleted(cluster_id, gone, at=now, version=version) if gone else 0
             end_spans(cluster_id, gone, at=now)
         for row in (*fresh, *quiet):
             self._cache.gangs.put_stored(row)

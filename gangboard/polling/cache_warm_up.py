@@ -16,7 +16,7 @@ from gangboard.store.cluster_leases import renew_lease
 from gangboard.store.gangs import unpack_inputs
 from gangboard.store.models import Gang, ResourceState, WatchedObject
 from gangboard.store.objects import UnpackError, content_digest, unpack
-from gangboard.store.observations import forget_other_decoders
+from gangboard.store.observations import invalidate_other_decoders
 
 _COLUMNS = ("resource", "uid", "namespace", "name", "resource_version", "data")
 PORTION = 2000
@@ -30,7 +30,7 @@ def warm_up(cache: ClusterCache) -> None:
 
     Keeps the lease meanwhile. Raises LeaseLostError.
     """
-    forget_other_decoders(
+    invalidate_other_decoders(
         cache.claim,
         {key: decoder_fingerprint(watched.resource) for key, watched in cache.watched.items()},
     )

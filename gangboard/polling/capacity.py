@@ -32,13 +32,13 @@ from gangboard.store.capacity import (
     CHUNK,
     NodeCapacityRow,
     ShapeCapacity,
+    read_stored_nodes,
+    read_stored_shapes,
     save_capacity,
     save_nodes,
-    stored_nodes,
-    stored_shapes,
 )
 from gangboard.store.cluster_leases import ClusterLease
-from gangboard.store.observations import next_version, writing
+from gangboard.store.observations import next_data_version, writing
 from gangboard.store.trends import AcceleratorSums, minute_of, record_point
 
 EVERY = 5.0
@@ -92,8 +92,8 @@ class CapacityWriter:
         """Begin from what is stored."""
         cluster_id = self._claim.cluster_id
         self._nodes.clear()
-        self._digests = {row.name: _digest(row) for row in stored_nodes(cluster_id)}
-        self._shapes = stored_shapes(cluster_id)
+        self._digests = {row.name: _digest(row) for row in read_stored_nodes(cluster_id)}
+        self._shapes = read_stored_shapes(cluster_id)
 
     def _write(self, room: ClusterCapacity, now: datetime) -> bool:
         changed = [] if room.why else self._changed_nodes(room)
@@ -110,7 +110,7 @@ class CapacityWriter:
             rows = rows[CHUNK:]
         with writing(self._claim):
             save_capacity(cluster_id, changed=rows, gone=gone, shapes=shapes, why=room.why, at=now)
-            next_version(cluster_id)
+            next_data_version(cluster_id)
         self._digests.update((row.name, digest) for row, digest in changed)
         for name in gone:
             self._digests.pop(name)
@@ -264,6 +264,6 @@ class TrendWriter:
                 self._claim.cluster_id,
                 at=now,
                 all_seen=all_seen,
-                room=self._capacity.accelerators(),
+                accelerators=self._capacity.accelerators(),
             )
         self._written = minute

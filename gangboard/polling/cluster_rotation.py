@@ -14,7 +14,7 @@ from django.conf import settings
 from gangboard.polling.poll import drop_cache, hand_back, poll_window
 from gangboard.polling.poll_slots import PollSlots
 from gangboard.store.cluster_leases import FreeCluster, acquire_lease, free_clusters
-from gangboard.store.heartbeats import living_pollers, slots_are_short
+from gangboard.store.heartbeats import alive_poll_workers, has_too_few_slots
 
 SEEDING_SECONDS = 5.0
 """So long a cluster waits at least before another gives way: a free slot would have taken it."""
@@ -47,9 +47,9 @@ def _following(
     if stopping.is_set():
         hand_back(cluster_id, holder, keep=False)
         return None
-    if not (slots.are_full and slots_are_short()):
+    if not (slots.are_full and has_too_few_slots()):
         return cluster_id
-    waiting = in_waiting_order(free_clusters(), holder=holder, living=living_pollers())
+    waiting = in_waiting_order(free_clusters(), holder=holder, living=alive_poll_workers())
     if slots.rank(cluster_id, settings.POLL_WINDOW + GRACE) >= len(waiting):
         return cluster_id  # others here have had longer turns
     for one in waiting:

@@ -28,7 +28,7 @@ from gangboard.store.cluster_leases import (
     release_lease,
 )
 from gangboard.store.models import Cluster, Gang
-from gangboard.store.observations import forget_history, save_contact, writing
+from gangboard.store.observations import invalidate_cluster, save_contact, writing
 from gangboard.store.secrets import SecretUnreadableError, unseal
 
 log = get_logger(__name__)
@@ -112,7 +112,7 @@ def _begin_anew(held: ClusterLease, restored: RestoredError) -> bool:
     drop_cache(held.cluster_id)
     _restored_at[held.cluster_id] = time.monotonic()
     try:
-        forget_history(held, events=EVENT.key)
+        invalidate_cluster(held, events=EVENT.key)
     except LeaseLostError as lost:
         log.warning("lease lost", cluster=held.cluster_id, why=str(lost))
         return False

@@ -27,7 +27,7 @@ from gangboard.polling.store_writer import CONTACT_EVERY, StoreWriter, is_overdu
 from gangboard.polling.visibility import are_pods_grouped
 from gangboard.store.cluster_leases import renew_lease
 from gangboard.store.observations import (
-    read_again,
+    invalidate_resources,
     save_discovery,
     save_identity,
 )
@@ -215,7 +215,7 @@ class Window:
             versions = self._cache.versions[watched.resource.key]
             if versions:
                 versions.update(dict.fromkeys(versions, ""))
-                read_again(self._cache.claim, [watched.resource.key])
+                invalidate_resources(self._cache.claim, [watched.resource.key])
         is_known_again = watched.state == WatchState.UNKNOWN_VERSION and not watched.is_guess
         if watched.state == WatchState.NOT_SERVED or is_known_again:
             watched.show(WatchState.LISTING)

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from gangboard.store.bulk_statements import delete_in_batches
 from gangboard.store.cluster_trials import delete_old_trials
-from gangboard.store.feed import KEPT_DAYS, delete_old_events
-from gangboard.store.gangs import outline_gone_gangs
+from gangboard.store.feed import RETENTION_DAYS, delete_old_events
+from gangboard.store.gangs import trim_deleted_gangs
 from gangboard.store.heartbeats import delete_dead_heartbeats
 from gangboard.store.models import (
     AccessToken,
@@ -34,7 +34,7 @@ OVER = timedelta(days=1)
 
 MESSAGES = timedelta(days=30)
 """How long deliveries that are over are kept, and rules about one gang that have told it."""
-FEED_DAYS = timedelta(days=KEPT_DAYS, hours=1)
+FEED_DAYS = timedelta(days=RETENTION_DAYS, hours=1)
 """An hour more than readers are told: a transaction may end long after the time of its event."""
 
 
@@ -45,7 +45,7 @@ def clean_up() -> None:
     that still holds is kept, however old it is. Each in pieces, so that no poll waits for it long.
     """
     now = timezone.now()
-    outline_gone_gangs(gone_for=GONE_GANGS)
+    trim_deleted_gangs(gone_for=GONE_GANGS)
     delete_expired_sessions(ended_before=now)
     delete_in_batches(SignInLink.objects.filter(expires_at__lt=now - OVER))
     delete_in_batches(AccessToken.objects.filter(expires_at__lt=now - OVER))

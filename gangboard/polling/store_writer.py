@@ -29,12 +29,12 @@ from gangboard.store.objects import content_digest, owner_uid, pack, uid_or_none
 from gangboard.store.observations import (
     CHUNK,
     ObjectRow,
-    ResourceView,
+    ResourceStatus,
     delete_objects,
-    next_version,
+    next_data_version,
     save_contact,
     save_objects,
-    save_views,
+    save_resource_statuses,
     writing,
 )
 
@@ -60,7 +60,7 @@ class StoreWriter:
             BINDING.key,
         }
         """Resources whose objects a page shows as stored, not only as verdicts."""
-        self._stored: dict[str, ResourceView] = {}
+        self._stored: dict[str, ResourceStatus] = {}
         """By resource key: how it can be seen, as this writer stored it last."""
         self._contact_written = 0.0
         self.written = 0
@@ -153,7 +153,7 @@ class StoreWriter:
             pages_differ = False  # the verdicts have moved the data version already
         if pages_differ:
             with writing(self._cache.claim):
-                next_version(self._cache.claim.cluster_id)
+                next_data_version(self._cache.claim.cluster_id)
 
     def _store(self) -> None:
         """Store what was taken and from where to go on: in one transaction, of a long list in several.
@@ -195,7 +195,7 @@ class StoreWriter:
             save_objects(cluster_id, rows)
             delete_objects(cluster_id, deleted)
             if fresh:
-                save_views(cluster_id, fresh)
+                save_resource_statuses(cluster_id, fresh)
         contents = self._cache.contents
         for (_, change), row in zip(changed, rows, strict=True):
             kept.put_stored(row.uid, change.model, row.data)
@@ -208,9 +208,9 @@ class StoreWriter:
             watched.changed = False
         self.written += len(rows) + len(deleted)
 
-    def _views(self, views: Iterable[Watched]) -> list[ResourceView]:
+    def _views(self, views: Iterable[Watched]) -> list[ResourceStatus]:
         return [
-            ResourceView(
+            ResourceStatus(
                 resource=watched.resource.key,
                 state=watched.state.value,
                 version=watched.version,

@@ -13,7 +13,7 @@ from gangboard.polling.trial_runs import run_trial
 from gangboard.polling.worker import HOLDER, OWN_QUEUE, pulse, slots, stopping
 from gangboard.store.cluster_leases import free_clusters
 from gangboard.store.cluster_trials import due_trials
-from gangboard.store.heartbeats import arrived
+from gangboard.store.heartbeats import record_task_arrival
 
 EXPIRES = 10.0
 """Seconds after which an order to poll is stale: somebody gives it again."""
@@ -25,7 +25,7 @@ QUEUE = "poll"
 @shared_task(name="gangboard.polling.tasks.seed")
 def seed() -> None:
     """Order a poll of every cluster that nobody holds, and due trials; its running shows that orders arrive."""
-    arrived(QUEUE)
+    record_task_arrival(QUEUE)
     for free in free_clusters():
         poll.apply_async((free.cluster_id,), queue=QUEUE, expires=EXPIRES)
     for trial_id in due_trials():
@@ -60,14 +60,14 @@ def read_own_queue(instance: Any, **_: object) -> None:
 
 
 @worker_ready.connect
-def start_pulse(sender: Any, **_: object) -> None:
+def start_heartbeat(sender: Any, **_: object) -> None:
     """Begin to say that this worker is alive, if it is one that polls."""
     if QUEUE in sender.app.amqp.queues.consume_from:
         pulse.start()
 
 
 @worker_shutting_down.connect
-def end_pulse(**_: object) -> None:
+def stop_heartbeat(**_: object) -> None:
     """A worker that is told to stop is not dead, and somebody else may have its clusters."""
     stopping.set()
-    pulse.end()
+    pulse.stop()

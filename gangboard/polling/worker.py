@@ -9,7 +9,7 @@ import uuid
 from django.conf import settings
 
 from gangboard.polling.poll_slots import PollSlots
-from gangboard.store.heartbeats import Pulse
+from gangboard.store.heartbeats import HeartbeatThread
 
 HOLDER = f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}"
 """Name of this process in leases and heartbeats; never used twice."""
@@ -18,6 +18,6 @@ OWN_QUEUE = f"poll.{HOLDER}"
 stopping = threading.Event()
 """Set when this process was told to end: windows end at once and give their clusters back."""
 
-pulse = Pulse(HOLDER, "poll", settings.POLL_SLOTS)
+pulse = HeartbeatThread(HOLDER, "poll", settings.POLL_SLOTS)
 
 slots = PollSlots(settings.POLL_SLOTS)

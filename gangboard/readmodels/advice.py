@@ -29,7 +29,7 @@ from gangboard.readmodels.waits import TypicalWait
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import unpack_advice
 from gangboard.store.models import Cluster, Gang
-from gangboard.store.uid_lookups import Reference, follow
+from gangboard.store.uid_lookups import Reference, resolve_references
 
 STOPPING = frozenset({AdviceKind.SUSPEND_BROKEN, AdviceKind.SUSPEND_GANGS})
 
@@ -168,7 +168,7 @@ def read_victims(
         if step.kind in STOPPING
         for ref in step.objects
     }
-    return follow(_living(viewer), references)
+    return resolve_references(_living(viewer), references)
 
 
 def _living(viewer: Viewer) -> QuerySet[Gang]:
@@ -331,7 +331,7 @@ def costs_of(targets: Iterable[ActionTarget], *, viewer: Viewer) -> tuple[Stoppe
     references = {
         Reference(ids[one.cluster], one.namespace, one.uid) for one in wanted if one.cluster in ids
     }
-    gangs = [one for one in follow(_living(viewer), references).values() if one.ready]
+    gangs = [one for one in resolve_references(_living(viewer), references).values() if one.ready]
     found: list[StoppedGang] = []
     for cluster_id in {one.cluster_id for one in gangs}:
         here = [one for one in gangs if one.cluster_id == cluster_id]

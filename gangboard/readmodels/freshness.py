@@ -13,7 +13,7 @@ from gangboard.readmodels.cluster_reach import problem_sentence
 from gangboard.readmodels.state_labels import past_sentence
 from gangboard.store.access import Viewer
 from gangboard.store.models import Cluster
-from gangboard.store.outages import SILENT_AFTER
+from gangboard.store.observations import SILENT_AFTER
 
 STALE_AFTER = timedelta(seconds=30)
 """Without contact for this long what we say is marked; the health is kept."""

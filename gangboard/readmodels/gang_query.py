@@ -18,7 +18,7 @@ from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey
 from gangboard.readmodels.state_labels import NOT_OBSERVED
 from gangboard.readmodels.word_search import search_words
 from gangboard.store.access import Viewer
-from gangboard.store.gang_search import has_label, has_words
+from gangboard.store.gang_search import has_label, matches_words
 from gangboard.store.models import Gang
 
 _WORST_FIRST = (SortKey("shown_severity"), SortKey("since"), SortKey("id"))
@@ -177,4 +177,4 @@ def _conditions(filters: GangFilters, viewer: Viewer, silent: Sequence[int]) -> 
     if filters.hides_finished:
         # By what was stored: when a cluster falls silent, its finished gangs stay hidden.
         condition &= ~Q(health=Health.SUCCEEDED.value)
-    return condition & has_words(search_words(filters.q), viewer, silent)
+    return condition & matches_words(search_words(filters.q), viewer, silent)

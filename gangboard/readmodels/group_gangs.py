@@ -16,7 +16,7 @@ from gangboard.plugins import registry
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
-from gangboard.store.uid_lookups import Reference, follow, read_referred
+from gangboard.store.uid_lookups import Reference, read_referenced, resolve_references
 
 Place = tuple[int, str]
 """Cluster id and uid."""
@@ -95,7 +95,7 @@ def _gangs_of(references: set[Reference], viewer: Viewer) -> dict[Reference, Gan
     columns = ("cluster_id", "namespace", "uid", "id", "kind", "name")
     return {
         reference: GangName(gang.pk, printable(gang.kind), printable(gang.name))
-        for reference, gang in follow(rows.only(*columns), references).items()
+        for reference, gang in resolve_references(rows.only(*columns), references).items()
     }
 
 
@@ -108,7 +108,7 @@ def _parents_of(references: set[Reference]) -> dict[Reference, tuple[Reference, 
             Reference(reference.cluster_id, model.meta.ref.namespace, uid)
             for uid in model.meta.owner_uids
         )
-        for reference, model in read_referred(references, models).items()
+        for reference, model in read_referenced(references, models).items()
     }
 
 

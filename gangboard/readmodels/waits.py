@@ -170,7 +170,7 @@ class Similarity:
     cluster_id: int
     queue: str
     shape: str
-    """As store.verdict_spans.shape_of; empty when not known, so nothing is like it."""
+    """As store.verdict_spans.request_digest; empty when not known, so nothing is like it."""
     desired: int
 
 

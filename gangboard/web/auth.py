@@ -47,7 +47,7 @@ class SignInRequiredMiddleware(LoginRequiredMiddleware):
         """
         cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
         is_form = request.method == "POST"
-        user_id = sessions.owner_of_ended(cookie) if is_form and cookie else None
+        user_id = sessions.owner_of_ended_session(cookie) if is_form and cookie else None
         kept = keep_form(request, user_id=user_id)
         if request.headers.get("HX-Request"):
             # No form may appear inside a table.

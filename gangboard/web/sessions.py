@@ -63,5 +63,5 @@ class SessionUseMiddleware:
             and session.stored_end is not None
             and "X-Live-Version" not in request.headers
         ):
-            sessions.note_use(session, address=client_address(request.META))
+            sessions.record_session_use(session, address=client_address(request.META))
         return response

@@ -63,7 +63,7 @@ class SignInForm(AuthenticationForm):
         with password_throttle.slot(self.sender) as taken:
             if not taken:
                 self._refuse(BUSY, status=503, wait=SOON)
-            self.tried = authentication.try_password(name=self.name, place=self.place)
+            self.tried = authentication.count_password_attempt(name=self.name, place=self.place)
             if self.tried.wait:
                 after = duration_text(timedelta(seconds=self.tried.wait))
                 sentence = f"Too many wrong passwords. Try again in {after}, or sign in by a link."
@@ -138,7 +138,7 @@ class SignInView(_LoginView):
 
     def form_valid(self, form: SignInForm) -> HttpResponse:
         """Sign in."""
-        authentication.forget_passwords(name=form.name, place=form.place)
+        authentication.reset_password_attempts(name=form.name, place=form.place)
         user = form.get_user()
         assert isinstance(user, User)  # noqa: S101  # AUTH_USER_MODEL is Django's own
         start_session(self.request, user, method=sessions.PASSWORD, how="a password")

@@ -31,7 +31,7 @@ from gangboard.ops import processes  # noqa: E402
 from gangboard.store.models import Action, HoldCheck  # noqa: E402
 from gangboard.store.row_leases import RowLeases  # noqa: E402
 from simulator import Simulator  # noqa: E402
-from simulator.scripts import Fleet, Gang, NodePool, Role  # noqa: E402
+from simulator.fleet_spec import Fleet, Gang, NodePool, Role  # noqa: E402
 from tests.actions.conftest import CPU, FLEET  # noqa: E402
 from tests.actions.site import JOBSET, NAMESPACE, Site, make_site  # noqa: E402
 

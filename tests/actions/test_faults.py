@@ -146,7 +146,7 @@ def test_the_whole_jobset_is_changed_between_check_and_patch(site: Site) -> None
 
 def _write_to_it(site: Site) -> None:
     """Let somebody change it by the API: from then on its controllers act."""
-    site.simulator.world.thaw(JOBS, (NAMESPACE, WORKER))
+    site.simulator.world.release_from_script(JOBS, (NAMESPACE, WORKER))
     site.touch(WORKER, lambda job: job["spec"].update(backoffLimit=99))
 
 

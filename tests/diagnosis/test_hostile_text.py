@@ -29,9 +29,9 @@ from gangboard.polling.cluster_cache import resources
 from gangboard.readmodels.advice import ShownStep, shown_steps
 from gangboard.store.models import Gang
 from simulator.clock import SteppedClock
-from simulator.fleet import EAST, MINORS, WEST
-from simulator.plane import Plane
-from simulator.scripts import Fleet
+from simulator.control_plane import SimulatedControlPlane
+from simulator.fleet_spec import Fleet
+from simulator.fleets import EAST, MINORS, WEST
 from tests.decode.reading import captures, model
 from tests.diagnosis.captured import models
 from tests.domain_objects import NOW, a_group, a_job, a_pod, ago
@@ -62,7 +62,7 @@ def judged() -> Iterator[Judged]:
 
 
 def _simulated(fleet: Fleet) -> list[Any]:
-    objects = Plane(fleet, MINORS[fleet.name], SteppedClock(_BEGAN)).objects
+    objects = SimulatedControlPlane(fleet, MINORS[fleet.name], SteppedClock(_BEGAN)).objects
     result = []
     for resource in resources():
         for version in resource.versions:

@@ -100,11 +100,11 @@ def test_an_end_that_is_believed_whoever_wrote_it(monkeypatch: pytest.MonkeyPatc
                     job=hold.job_name,
                     owner_uid=hold.owner_uid,
                     job_uid="",
-                    end=hold.until or datetime.max.replace(tzinfo=UTC),
+                    ends_at=hold.until or datetime.max.replace(tzinfo=UTC),
                     is_guarded=False,
                 )
 
-    monkeypatch.setattr(hold_expiry, "ended_records", believe)
+    monkeypatch.setattr(hold_expiry, "expired_hold_records", believe)
     _find("no_hold_goes_before_its_end")
 
 

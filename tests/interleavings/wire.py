@@ -23,7 +23,7 @@ from gangboard.kube.connection import JSON, Connection, Query
 from gangboard.kube.error_translation import SentRequest, status_fault
 from gangboard.kube.errors import KubeError
 from gangboard.kube.transport import TLSConnection
-from simulator.plane import Plane
+from simulator.control_plane import SimulatedControlPlane
 from simulator.requests import parse
 from tests.interleavings.hub import Hub
 from tests.interleavings.trace import Trace
@@ -96,7 +96,13 @@ class Wire(Connection):
     """One worker's way for one action. Nothing of the real connection is used but its interface."""
 
     def __init__(
-        self, plane: Plane, hub: Hub, random: Random, ledger: Ledger, weather: Weather, trace: Trace
+        self,
+        plane: SimulatedControlPlane,
+        hub: Hub,
+        random: Random,
+        ledger: Ledger,
+        weather: Weather,
+        trace: Trace,
     ) -> None:
         self.host = HOST
         self.total_deadline = 10.0
@@ -273,7 +279,7 @@ def _timeout(method: str, path: str) -> KubeError:
     return KubeError("timeout", f"{HOST} did not complete {method} {path} within 10 s.")
 
 
-def _object_at(plane: Plane, target: str) -> dict[str, Any] | None:
+def _object_at(plane: SimulatedControlPlane, target: str) -> dict[str, Any] | None:
     """Return the object in a namespace that a path names, None when there is none."""
     parts = target.partition("?")[0].strip("/").split("/")
     for resource in plane.store.resources():

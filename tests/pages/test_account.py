@@ -217,7 +217,7 @@ def _is_invalid(page: str, name: str) -> bool:
 def test_the_current_password_cannot_be_guessed(reader: Person) -> None:
     here = sign_in("rene")
     body = {"current": "wrong", "new": NEW, "again": NEW}
-    for _ in range(authentication.PASSWORDS_OF_PLACE):
+    for _ in range(authentication.MOST_WRONG_PASSWORDS):
         here.post("/account/password/", body)
     page = here.post("/account/password/", {**body, "current": PASSWORD})
     assert page.status_code == 403

@@ -22,7 +22,7 @@ from gangboard.store.cluster_leases import acquire_lease, release_lease
 from gangboard.store.clusters import add_cluster
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
 from simulator import Simulator
-from simulator.fleet import EAST
+from simulator.fleets import EAST
 
 HOLDER = "the test"
 _NAMES = (

@@ -27,7 +27,7 @@ from gangboard.store.cluster_leases import (
     free_clusters,
     release_lease,
 )
-from gangboard.store.heartbeats import beat
+from gangboard.store.heartbeats import record_heartbeat
 from gangboard.store.models import Cluster, Lease, ResourceState, WatchedObject
 from simulator import Simulator
 from simulator.load import synthetic
@@ -55,7 +55,7 @@ class Worker:
         until, give_up_at = len(self.windows) + windows, time.monotonic() + 600
         while len(self.windows) < until:
             assert time.monotonic() < give_up_at, "orders are lost"
-            beat(worker_process.HOLDER, "poll", SLOTS)
+            record_heartbeat(worker_process.HOLDER, "poll", SLOTS)
             tasks.seed()
             orders, self.orders = self.orders, []
             for cluster_id in orders:
@@ -159,7 +159,7 @@ def test_one_gives_way_for_one_that_waits(
     first, second, third = (watch(name, fleet="empty").cluster.pk for name in ("a", "b", "c"))
     worker.work(2)
     assert worker.windows == [first, second]
-    beat(worker_process.HOLDER, "poll", 2)
+    record_heartbeat(worker_process.HOLDER, "poll", 2)
     monkeypatch.setattr(settings, "POLL_WINDOW", 10)  # the third has waited for less than that
     Lease.objects.update_or_create(cluster_id=third, defaults={"expires_at": Now()})
 

@@ -16,7 +16,7 @@ from gangboard.actions.tasks import sweep
 from gangboard.polling import tasks
 from gangboard.polling.tasks import housekeep, seed
 from gangboard.store import authentication, bulk_statements, sessions
-from gangboard.store.heartbeats import beat, slots_are_short
+from gangboard.store.heartbeats import has_too_few_slots, record_heartbeat
 from gangboard.store.models import (
     AccessToken,
     Attempts,
@@ -80,7 +80,7 @@ def test_old_links_and_dead_processes_are_dropped() -> None:
     now = timezone.now()
     for name, expires_at in (("old", now - timedelta(days=2)), ("new", now)):
         SignInLink.objects.create(secret_hash=name, user=user, expires_at=expires_at)
-    beat("alive", "poll", 8)
+    record_heartbeat("alive", "poll", 8)
     Heartbeat.objects.create(name="dead", kind="poll", beat_at=now - timedelta(hours=2))
     housekeep()
     assert list(SignInLink.objects.values_list("secret_hash", flat=True)) == ["new"]
@@ -90,11 +90,11 @@ def test_old_links_and_dead_processes_are_dropped() -> None:
 def test_slots_are_short_when_there_are_more_clusters_than_living_slots() -> None:
     for name in ("one", "two"):
         Cluster.objects.create(name=name, server="https://x", credentials=b"")
-    assert slots_are_short()
-    beat("worker", "poll", 1)
-    assert slots_are_short()
-    beat("other", "poll", 1)
-    assert not slots_are_short()
+    assert has_too_few_slots()
+    record_heartbeat("worker", "poll", 1)
+    assert has_too_few_slots()
+    record_heartbeat("other", "poll", 1)
+    assert not has_too_few_slots()
 
 
 def test_seeding_orders_a_poll_of_each_free_cluster_and_shows_that_orders_arrive(
@@ -117,12 +117,12 @@ def test_sweeping_shows_that_orders_arrive() -> None:
 
 
 def test_a_process_began_when_it_broke_its_silence() -> None:
-    beat("worker", "poll", 8)
+    record_heartbeat("worker", "poll", 8)
     began = Heartbeat.objects.get().began_at
-    beat("worker", "poll", 8)
+    record_heartbeat("worker", "poll", 8)
     assert Heartbeat.objects.get().began_at == began
     Heartbeat.objects.update(beat_at=timezone.now() - timedelta(seconds=16))
-    beat("worker", "poll", 8)
+    record_heartbeat("worker", "poll", 8)
     assert began is not None
     assert Heartbeat.objects.filter(began_at__gt=began).exists()
 

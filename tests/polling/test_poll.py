@@ -21,7 +21,7 @@ from gangboard.polling.poll_window import LISTS_AT_ONCE, Window
 from gangboard.store.cluster_leases import LeaseLostError, acquire_lease
 from gangboard.store.gang_search import has_name
 from gangboard.store.models import Cluster, Gang, Lease, WatchedObject
-from gangboard.store.observations import ResourceView, save_views
+from gangboard.store.observations import ResourceStatus, save_resource_statuses
 from gangboard.store.secrets import SecretUnreadableError
 from simulator import EXPECTED
 from tests.polling.conftest import HOLDER, Watching
@@ -90,11 +90,11 @@ def test_how_a_resource_can_be_seen_is_written_once_where_it_stays_so(
     assert watching.once().ok
     written: list[str] = []
 
-    def noted(cluster_id: int, views: list[ResourceView]) -> None:
+    def noted(cluster_id: int, views: list[ResourceStatus]) -> None:
         written.extend(view.resource for view in views)
-        save_views(cluster_id, views)
+        save_resource_statuses(cluster_id, views)
 
-    monkeypatch.setattr(store_writer, "save_views", noted)
+    monkeypatch.setattr(store_writer, "save_resource_statuses", noted)
     assert watching.once().ok
     assert sorted(written) == sorted(resource.key for resource in resources())
 

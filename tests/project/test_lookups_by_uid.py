@@ -38,12 +38,12 @@ OURS = {
     "pages/nodes/fit.py::waiting_rows": _DETAIL,
     "pages/nodes/queries.py::read_node": "The poller has noted which pods are on a node.",
     "pages/nodes/queries.py::_occupants": "The poller has noted which pods are on a node; the rows are the viewer's.",
-    "store/gang_search.py::rename_gone": _STORED,
+    "store/gang_search.py::index_deleted_gangs": _STORED,
     "store/objects.py::read_objects": "Its callers are in this table.",
     "store/objects.py::read_packed": "Its callers are in this table.",
     "store/observations.py::delete_objects": _STORED,
-    "store/observations.py::mark_gangs_gone": _STORED,
-    "store/uid_lookups.py::follow": "It compares the namespaces of rows and references.",
+    "store/observations.py::mark_gangs_deleted": _STORED,
+    "store/uid_lookups.py::resolve_references": "It compares the namespaces of rows and references.",
     "store/verdict_spans.py::end_spans": _STORED,
 }
 

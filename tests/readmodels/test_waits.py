@@ -18,7 +18,7 @@ from gangboard.readmodels.waits import (
 )
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Gang
-from gangboard.store.verdict_spans import shape_of
+from gangboard.store.verdict_spans import request_digest
 from tests.factories import NOW, VERDICTS, make_cluster, make_gang, make_history
 
 pytestmark = pytest.mark.django_db
@@ -167,7 +167,7 @@ def a_case(cluster: Cluster, minutes: float, *more: tuple[str, float], **columns
 
 
 def typical(viewer: Viewer, gang: Gang) -> TypicalWait:
-    shape = shape_of(gang.requests, gang.desired)
+    shape = request_digest(gang.requests, gang.desired)
     like = Similarity(gang.cluster_id, gang.queue, shape, gang.desired)
     return typical_wait(viewer=viewer, like=like, gang_id=gang.pk)
 

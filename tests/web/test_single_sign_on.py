@@ -387,7 +387,7 @@ def test_a_sign_in_of_an_hour_ago_at_the_provider_is_not_fresh(
 def test_a_network_that_begins_too_many_sign_ins_waits(
     provider: FakeProvider, browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(authentication, "BEGUN_OF_SENDER", 2)
+    monkeypatch.setattr(authentication, "MOST_SIGN_IN_STARTS", 2)
     assert [browser.get(BEGIN).status_code for _ in range(2)] == [302, 302]
     before, lines = Session.objects.count(), AuditEntry.objects.count()
     refused = Client().get(BEGIN)

@@ -19,7 +19,7 @@ from gangboard.domain.objects import is_job
 from gangboard.domain.pod import Pod
 from gangboard.plugins import registry
 from gangboard.store.levers import read_levers, save_lever_proof
-from gangboard.store.suspend_records import relied_on
+from gangboard.store.suspend_records import recorded_hold
 
 FIRST_PAUSE, PAUSE, LONG_PAUSE = 0.1, 0.25, 1.0
 QUICK_SECONDS = 4.0
@@ -90,7 +90,7 @@ def _decide(execution: ActionExecution, raws: list[Json], pods: tuple[Pod, ...])
     left = pod_checks.live_pods(pods)
     acted = all(_has_acted(execution, raw) for raw in raws)
     if watched >= context["watch"] and not left and acted:
-        hold = relied_on(execution.action)
+        hold = recorded_hold(execution.action)
         lost = change_detection.hold_loss(execution.client, hold) if hold is not None else ""
         return _hold_lost(execution, lost) if lost else _verified(execution)
     if watched > max(context["watch"], context["grace"] + BEYOND_GRACE):

@@ -101,12 +101,12 @@ def _is_right(request: HttpRequest, form: PasswordForm, current: str) -> bool:
         if not taken:
             form.add_error(None, BUSY)
             return False
-        tried = authentication.try_password(name=name, place=place)
+        tried = authentication.count_password_attempt(name=name, place=place)
         if tried.wait:
             form.add_error(None, TOO_OFTEN)
             return False
         if form.user.check_password(current):
-            authentication.forget_passwords(name=name, place=place)
+            authentication.reset_password_attempts(name=name, place=place)
             return True
     authentication.record_failed_sign_in(name=name, source=source, number=tried.number)
     form.add_error("current", WRONG)

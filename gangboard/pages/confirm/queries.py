@@ -25,7 +25,7 @@ from gangboard.store.gang_objects import action_models, find_gangs, read_gang
 from gangboard.store.gangs import Detail, unpack_detail
 from gangboard.store.levers import read_levers
 from gangboard.store.models import Action, Cluster, Gang
-from gangboard.store.uid_lookups import Reference, follow, read_referred
+from gangboard.store.uid_lookups import Reference, read_referenced, resolve_references
 
 _ENDED = (Health.SUCCEEDED, Health.FAILED)
 
@@ -64,7 +64,7 @@ def judge_selections(
 
 def _gangs(viewer: Viewer, references: Collection[Reference]) -> Iterator[tuple[Gang, GangModel]]:
     """Yield each gang that these objects belong to, once, if the viewer may act there."""
-    owners = follow(Gang.objects.filter(gone_at=None), references)
+    owners = resolve_references(Gang.objects.filter(gone_at=None), references)
     parts = [reference for reference in references if reference not in owners]
     gangs = find_gangs(parts)
     in_order = (gangs[reference] for reference in parts if reference in gangs)
@@ -147,7 +147,7 @@ def _gang_totals(gang: Gang, detail: Detail, uids: Collection[str]) -> ActionTot
         for pod in pods
         if pod.node
     }
-    owners = read_referred(makers, action_models())
+    owners = read_referenced(makers, action_models())
     each = {maker.uid: _accelerators_per_pod(owners.get(maker)) for maker in makers}
     return ActionTotals(len(pods), _sum(pods, jobs, gang.uid, each))
 

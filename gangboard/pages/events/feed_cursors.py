@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from gangboard.store.feed import KEPT_DAYS
+from gangboard.store.feed import RETENTION_DAYS
 
 LONGEST = 100
 """Characters; ours have about 30."""
@@ -24,7 +24,7 @@ AHEAD = (
     "Begin again with cursor=now, and read gangs/ for how things stand."
 )
 _BAD = "This is no cursor of events/. Use that of an earlier answer, or `now`."
-_DAYS = timedelta(days=KEPT_DAYS)
+_DAYS = timedelta(days=RETENTION_DAYS)
 
 
 class GoneError(ValueError):
@@ -75,6 +75,6 @@ def check_cursor(cursor: FeedCursor, *, newest: int, now: datetime) -> None:
     `newest` is the number of the newest event.
     """
     if cursor.at < now - _DAYS:
-        raise GoneError(GONE.format(days=KEPT_DAYS))
+        raise GoneError(GONE.format(days=RETENTION_DAYS))
     if cursor.number > newest:
         raise GoneError(AHEAD)

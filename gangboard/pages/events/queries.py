@@ -53,8 +53,8 @@ def read_changes(
     """Return the next events after a cursor, the oldest first (at most 5 queries, and `unseen_names`)."""
     # Before the events: nothing appears below a number that was given.
     newest = max(newest_number(), after.number)
-    where = viewer.gang_filter() & filters.condition
-    events = read_after(after.number, limit=limit, where=where)
+    condition = viewer.gang_filter() & filters.condition
+    events = read_after(after.number, limit=limit, condition=condition)
     rows = _rows(events, viewer)
     if len(events) == limit:
         last = events[-1]
@@ -67,8 +67,8 @@ def read_last_changes(
     *, viewer: Viewer, filters: EventFilters, limit: int
 ) -> tuple[ChangeRow, ...]:
     """Return the newest events, the newest first (at most 4 queries, and `unseen_names`)."""
-    where = viewer.gang_filter() & filters.condition
-    return _rows(read_newest(limit=limit, where=where), viewer)
+    condition = viewer.gang_filter() & filters.condition
+    return _rows(read_newest(limit=limit, condition=condition), viewer)
 
 
 def _rows(events: Sequence[FeedEvent], viewer: Viewer) -> tuple[ChangeRow, ...]:

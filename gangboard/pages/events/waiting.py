@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from django.db import DatabaseError, InterfaceError, connection
 
 from gangboard.logs import get_logger
-from gangboard.store.feed import Place, newest_number, number_events, read_places
+from gangboard.store.feed import Place, newest_number, number_events, read_event_keys
 
 MOST = 300
 """Requests of this process that may wait. The lane has some threads more (`gangboard/asgi.py`)."""
@@ -131,7 +131,7 @@ def look_at_feed(known: int | None) -> tuple[int, Sequence[Place]]:
     newest = newest_number()
     if known is None or newest <= known:
         return newest, ()
-    return newest, read_places(known, newest, limit=MOST_PLACES)
+    return newest, read_event_keys(known, newest, limit=MOST_PLACES)
 
 
 feed_watch = FeedWatch(look_at_feed)

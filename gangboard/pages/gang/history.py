@@ -20,7 +20,7 @@ from gangboard.readmodels.verdict_spans import SpanRow, read_spans
 from gangboard.readmodels.waits import Similarity, TypicalWait, Wait, make_wait, typical_wait
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang, VerdictSpan
-from gangboard.store.verdict_spans import shape_of, unpack_span_detail
+from gangboard.store.verdict_spans import request_digest, unpack_span_detail
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def read_gang_history(
     *, viewer: Viewer, gang: Gang, cluster: Freshness, now: datetime
 ) -> GangHistory:
     """Return the history of a gang that is stored."""
-    shape = shape_of(gang.requests, gang.desired)
+    shape = request_digest(gang.requests, gang.desired)
     like = Similarity(gang.cluster_id, gang.queue, shape, gang.desired)
     return _history(viewer, gang.pk, cluster, gang.created_at, like, now)
 

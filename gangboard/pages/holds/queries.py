@@ -25,8 +25,8 @@ from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers
 from gangboard.store.models import Cluster, Gang, HoldCheck, ResourceState
 from gangboard.store.objects import unpack
-from gangboard.store.suspend_records import HoldKey, ended_records
-from gangboard.store.uid_lookups import Reference, follow, read_referred
+from gangboard.store.suspend_records import HoldKey, expired_hold_records
+from gangboard.store.uid_lookups import Reference, read_referenced, resolve_references
 
 JOBS = "jobs.batch"
 _KEYS = (SortKey(CLUSTER_NAME), SortKey("namespace"), SortKey("name"), SortKey("uid"))
@@ -132,7 +132,7 @@ def _read_related(page: list[tuple[int, Hold]], viewer: Viewer) -> _Related:
         cluster_id__in=ids, hold_uid__in=[hold.meta.ref.uid for _, hold in page]
     )
     unreadable = ResourceState.objects.filter(cluster_id__in=ids).exclude(state=WatchState.OK)
-    owners = read_referred(references, dict.fromkeys(owner_keys(), Owner))
+    owners = read_referenced(references, dict.fromkeys(owner_keys(), Owner))
     return _Related(
         owners=owners,
         jobs=objects_by_name(
@@ -156,14 +156,16 @@ def _ended(page: Iterable[tuple[int, Hold]], now: datetime) -> frozenset[HoldKey
     if not past:
         return frozenset()
     action_ids = {hold.action for _, hold in past if _ACTION_ID.fullmatch(hold.action)}
-    records = ended_records({id_ for id_, _ in past}, action_ids, now)
+    records = expired_hold_records({id_ for id_, _ in past}, action_ids, now)
     return frozenset(record.key for record in records)
 
 
 def _former(references: Set[Reference], viewer: Viewer) -> dict[Reference, Gang]:
     """Return the gangs of deleted owners, while the store keeps them (1 query, none without such owners)."""
     rows = Gang.objects.filter(viewer.gang_filter())
-    return follow(rows.only("cluster_id", "namespace", "uid", "kind", "name"), references)
+    return resolve_references(
+        rows.only("cluster_id", "namespace", "uid", "kind", "name"), references
+    )
 
 
 def _row(cluster: Freshness, hold: Hold, related: _Related, now: datetime) -> HoldRow:

@@ -138,7 +138,7 @@ class ChannelTestView(ReadView):
     def post(self, request: Request, channel_id: str) -> Response:  # noqa: ARG002  # DRF's signature
         """Order a test message. `deliveries/` tells what became of it."""
         viewer = _admin(self.viewer())
-        delivery = channels.order_test(viewer=viewer, channel_id=_number(channel_id))
+        delivery = channels.queue_test_message(viewer=viewer, channel_id=_number(channel_id))
         if delivery is None:
             raise NotFound(NOT_FOUND)
         row = delivery_row(delivery, viewer)

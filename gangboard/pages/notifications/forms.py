@@ -10,7 +10,7 @@ from django import forms
 from gangboard.domain.health import Health
 from gangboard.notify.channels import LONGEST_ADDRESS
 from gangboard.notify.posting import APPRISE, WEBHOOK
-from gangboard.notify.rules import CHOICES, MEANINGS, MOST_HOURS, MOST_MINUTES, Trigger
+from gangboard.notify.rules import CHOICES, MOST_HOURS, MOST_MINUTES, TRIGGER_INFO, Trigger
 
 ANY = (("", "any"),)
 KINDS = ((APPRISE, "People: an address of apprise"), (WEBHOOK, "A program: a webhook"))
@@ -64,7 +64,7 @@ class RuleForm(GangRuleForm):
     """A rule to make or to change."""
 
     trigger = forms.ChoiceField(
-        choices=[(one, MEANINGS[Trigger(one)].label) for one in CHOICES], label="When"
+        choices=[(one, TRIGGER_INFO[Trigger(one)].label) for one in CHOICES], label="When"
     )
     minutes = forms.IntegerField(min_value=1, max_value=MOST_MINUTES, required=False)
     health = forms.ChoiceField(

@@ -9,7 +9,7 @@ from django.db.models import Count, Q, QuerySet
 
 from gangboard.notify.channels import usable_channels, users_in_words
 from gangboard.notify.items import count_items, read_items
-from gangboard.notify.rules import MEANINGS, Trigger, owner_of, visible_rules
+from gangboard.notify.rules import TRIGGER_INFO, Trigger, owner_of, visible_rules
 from gangboard.pages.notifications.rows import ChannelRow, DeliveryRow, RuleRow
 from gangboard.readmodels.cursors import SortKey, read_page
 from gangboard.readmodels.printable import printable
@@ -110,7 +110,7 @@ def _rule_row(rule: Rule, gangs: dict[str, str], now: datetime) -> RuleRow:
 def conditions_in_words(rule: Rule) -> str:
     """Return the trigger with the conditions of a rule."""
     known = rule.trigger in set(Trigger)
-    label = MEANINGS[Trigger(rule.trigger)].label if known else rule.trigger
+    label = TRIGGER_INFO[Trigger(rule.trigger)].label if known else rule.trigger
     if rule.minutes is not None:
         label = label.replace("some minutes", f"{rule.minutes:,} minutes")
     parts = [

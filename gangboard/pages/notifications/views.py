@@ -106,7 +106,7 @@ def change_channel(request: HttpRequest, channel_id: str) -> HttpResponse:
 def test_channel(request: HttpRequest, channel_id: str) -> HttpResponse:
     """Order a test message."""
     viewer, number = _admin(request), number_of(channel_id)
-    if number is None or channels.order_test(viewer=viewer, channel_id=number) is None:
+    if number is None or channels.queue_test_message(viewer=viewer, channel_id=number) is None:
         raise Http404
     return _back("messages")
 

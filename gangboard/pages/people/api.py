@@ -93,7 +93,7 @@ class PeopleView(OnePersonView):
         """Add a person with a role. They sign in at the identity provider, or by a link of `links/`."""
         viewer, body = self.giver(), self.body(request, PersonRequestSerializer)
         name = body["name"]
-        change(lambda: changes.make_user(viewer=viewer, name=name, role=role_of(body)))
+        change(lambda: changes.create_new_user(viewer=viewer, name=name, role=role_of(body)))
         return self.shown(viewer, name, 201)
 
 

@@ -27,16 +27,16 @@ class RoleChoice(TypedDict):
     namespace: str | None
 
 
-def make_user(*, viewer: Viewer, name: str, role: RoleChoice) -> User:
+def create_new_user(*, viewer: Viewer, name: str, role: RoleChoice) -> User:
     """Return a new user with that role."""
-    return people.make_user(name=name, by=_admin(viewer), **_place(role))
+    return people.create_new_user(name=name, by=_admin(viewer), **_place(role))
 
 
 def give_role(*, viewer: Viewer, name: str, role: RoleChoice) -> bool:
     """Give a role; return False if the person has it by hand already."""
     by = _admin(viewer)
-    user = people.known_user(name)
-    people.check_open(user)
+    user = people.require_user(name)
+    people.check_enabled(user)
     return people.grant_role(user=user, by=by, **_place(role))
 
 
@@ -48,18 +48,18 @@ def take_role(*, viewer: Viewer, name: str, role: RoleChoice) -> None:
 def make_link(*, viewer: Viewer, name: str) -> tuple[str, datetime]:
     """Return the secret of a link that signs the person in once, and when it ends."""
     by = _admin(viewer)
-    user = people.known_user(name)
-    people.check_open(user)
+    user = people.require_user(name)
+    people.check_enabled(user)
     if "link" not in settings.LOCAL_SIGN_IN:
         raise PeopleError("sign-in links are switched off here (GANGBOARD_LOCAL_SIGN_IN)")
-    ends = timezone.now() + authentication.LINK_LIFE
+    ends = timezone.now() + authentication.LINK_LIFETIME
     return authentication.create_sign_in_link(user=user, by=by), ends
 
 
 def set_disabled(*, viewer: Viewer, name: str, disabled: bool) -> None:
     """Disable an account, or open it again. Nothing changes if it is so already."""
     by = _admin(viewer)
-    user = people.known_user(name)
+    user = people.require_user(name)
     if disabled is not user.is_active:
         return
     if not disabled:

@@ -37,7 +37,9 @@ def people(request: HttpRequest) -> HttpResponse:
     if again := require_fresh(request):
         return again
     form = PersonForm(request.POST, viewer=viewer)
-    if status := carry_out(form, lambda: changes.make_user(viewer=viewer, **form.arguments())):
+    if status := carry_out(
+        form, lambda: changes.create_new_user(viewer=viewer, **form.arguments())
+    ):
         return _people(request, viewer, form, status=status)
     return back("person", form.cleaned_data["name"])
 

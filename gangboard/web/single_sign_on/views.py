@@ -42,7 +42,7 @@ _log = get_logger(__name__)
 def begin(request: HttpRequest) -> HttpResponseBase:
     """Lead to the provider."""
     _check_provider()
-    begun = authentication.try_begin(sender=network_of(client_address(request.META)))
+    begun = authentication.count_sign_in_start(sender=network_of(client_address(request.META)))
     if begun.wait:
         return _refuse_too_many(request, begun.wait)
     if not request.user.is_authenticated:

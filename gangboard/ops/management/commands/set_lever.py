@@ -27,7 +27,7 @@ class Command(DatabaseCommand):
         except clusters.ClusterError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Lever parallelism is {state} on cluster {name}.")
-        # What the cluster lets the actor do is another matter: the policy says it there.
+        # The cluster's policy must also allow the lever for the actor.
         self.stdout.write(
             "To let the cluster allow it, apply the permissions again: "
             f"{roles_command(name, clusters.find_cluster(name=name).context)}"

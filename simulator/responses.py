@@ -1,4 +1,4 @@
-"""Answers, and what faults make of them."""
+"""Responses, and the changes that faults make to them."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from simulator.lists import Alter
 from simulator.requests import Request
 from simulator.store import Json
 
-_FOREVER_TOKEN = "bGllcw"  # noqa: S105 - a continue token that never ends
+_FOREVER_TOKEN = "bGllcw"  # noqa: S105  # A continue token that never ends.
 
 
 @dataclass
 class Answer:
-    """What goes back: bytes, or pieces that are sent as they come."""
+    """A response: bytes, or pieces that are sent as they come."""
 
     code: int
     body: bytes = b""
-    pieces: Iterator[bytes] | None = None
+    chunks: Iterator[bytes] | None = None
     content_type: str = "application/json"
     headers: dict[str, str] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
 
 
 def json_answer(document: Json, *, code: int = 200) -> Answer:
-    """Return a document as an answer."""
+    """Return a document as a response."""
     return Answer(code, dump(document))
 
 
 def dump(document: Json) -> bytes:
-    """Return a document as it goes to the wire."""
+    """Return a document as wire bytes."""
     return json.dumps(document, separators=(",", ":")).encode()
 
 
@@ -51,13 +51,13 @@ def forbidden(request: Request) -> refusals.Refusal:
 
 
 def refuse(fault: Fault, request: Request) -> None:
-    """Raise what the fault answers instead, if that is its kind."""
+    """Raise the response of a fault that replaces the real one."""
     if fault.kind == "forbidden":
         raise forbidden(request)
     if fault.kind == "unauthorized":
         raise refusals.unauthorized()
     if fault.kind in ("status", "webhook_down") and not fault.applied:
-        raise _other(fault)
+        raise _fault_refusal(fault)
     if fault.kind == "throttled":
         raise refusals.throttled(fault.options["retry_after"])
     if fault.kind == "gone_mid_list":
@@ -66,7 +66,7 @@ def refuse(fault: Fault, request: Request) -> None:
         request.query.pop("continue", None)
 
 
-def _other(fault: Fault) -> refusals.Refusal:
+def _fault_refusal(fault: Fault) -> refusals.Refusal:
     options = fault.options
     if fault.kind == "webhook_down":
         return refusals.webhook_down(options["webhook"])
@@ -74,7 +74,7 @@ def _other(fault: Fault) -> refusals.Refusal:
 
 
 def alteration(met: list[Fault]) -> Alter | None:
-    """Return what the faults inside objects do to them."""
+    """Return the function by which faults change objects; None without such faults."""
     chosen = [fault for fault in met if fault.kind in OBJECT_FAULTS]
     if not chosen:
         return None
@@ -88,17 +88,17 @@ def alteration(met: list[Fault]) -> Alter | None:
 
 
 def spoil(fault: Fault, answer: Answer) -> None:
-    """Change an answer that is otherwise right, or raise what comes instead of it."""
+    """Change an otherwise valid response, or raise the response that replaces it."""
     if fault.kind in ("status", "webhook_down"):
-        raise _other(fault)
+        raise _fault_refusal(fault)
     if fault.kind == "html":
         page = (
             b"<!DOCTYPE html><html><head><title>Sign in</title></head><body>Sign in</body></html>"
         )
-        answer.code, answer.body, answer.pieces = 200, page, None
+        answer.code, answer.body, answer.chunks = 200, page, None
         answer.content_type = "text/html; charset=utf-8"
     elif fault.kind == "not_json":
-        answer.body, answer.pieces = b"{'items': [nope", None
+        answer.body, answer.chunks = b"{'items': [nope", None
     elif fault.kind == "lying_continue" and answer.body:
         document = json.loads(answer.body)
         document["metadata"]["continue"] = _FOREVER_TOKEN

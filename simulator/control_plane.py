@@ -1,4 +1,4 @@
-"""`Plane`: a simulated control plane without its transport: store, API, controllers and a clock."""
+"""A simulated control plane without its transport: store, API, controllers and a clock."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from simulator.builder import Builder
 from simulator.captured import captured_objects, resources_of
 from simulator.clock import Clock
 from simulator.faults import Faults
+from simulator.fleet_spec import Fleet
 from simulator.hold import HoldPolicy
 from simulator.job_controller import JobController
 from simulator.jobset_controller import JobSetController
 from simulator.kubelet import Collector, Kubelet
+from simulator.kueue import KueueController
 from simulator.objects import Objects
-from simulator.queueing import Queueing
 from simulator.resources import Resource
 from simulator.scheduler import Scheduler
-from simulator.scripts import Fleet
 from simulator.store import Store
 from simulator.world import World
 from simulator.writes import Writer
 
 
-class Plane:
-    """One control plane in this process. `api.answer` takes its requests; `clock` is its time.
+class SimulatedControlPlane:
+    """One control plane in this process. `api.answer` handles requests, and `clock` is its time.
 
-    With a `SteppedClock` nothing happens but in the calls of a test, and a seed repeats all of it.
+    With a `SteppedClock` it changes only within the calls of a test, and the same seed repeats all changes.
     """
 
     def __init__(
@@ -43,18 +43,22 @@ class Plane:
         extra: tuple[Resource, ...] = (),
         identity: str = "",
     ) -> None:
-        """`hold` installs the Hold; `independent` has the JobSet controller honour that mode.
+        """`hold` installs the Hold. `independent` makes the JobSet controller honour that mode.
 
-        `identity` is the uid of its namespace `kube-system`, one of the seed by default.
+        `identity` is the uid of its namespace `kube-system`, by default derived from the seed.
         """
         self.clock = clock
         self.faults = Faults()
         captures = captured_objects() if fleet.has_captures else ()
-        of_kinds = tuple(one for one in kinds.served_for(fleet) if one not in extra)
-        kueue = served_resources.OF_KUEUE if fleet.queues else ()
+        of_kinds = tuple(resource for resource in kinds.served_for(fleet) if resource not in extra)
+        kueue = served_resources.KUEUE_RESOURCES if fleet.queues else ()
         served = served_resources.served(minor, hold=hold, extra=(*of_kinds, *kueue, *extra))
-        known = {(one.group, one.kind) for one in served}
-        served += tuple(one for one in resources_of(captures) if (one.group, one.kind) not in known)
+        known = {(resource.group, resource.kind) for resource in served}
+        served += tuple(
+            resource
+            for resource in resources_of(captures)
+            if (resource.group, resource.kind) not in known
+        )
         self.store = Store(served, history=history)
         self.writer = Writer(self.store, seed=seed, now=clock.now)
         if hold:
@@ -62,7 +66,7 @@ class Plane:
         version = served_resources.gang_version(minor)
         self.world = World(self.store, self.writer, clock, version=version)
         Builder(self.world, fleet, minor, hold=hold, identity=identity).build()
-        self.queueing = Queueing(self.world, fleet)
+        self.queueing = KueueController(self.world, fleet)
         if fleet.queues:
             self.queueing.build()
         self.kubelet = Kubelet(self.world)
@@ -76,7 +80,7 @@ class Plane:
             faults=self.faults,
             bookmark_seconds=bookmark_seconds,
         )
-        self.api.on_write = self._let_go
+        self.api.on_write = self._release_from_script
         self.objects = Objects(self.store, self.writer, self.world)
         for captured in captures:
             self.objects.put(captured)
@@ -84,15 +88,15 @@ class Plane:
     def _attach_controllers(self, independent: bool) -> None:
         jobs = JobController(self.world, self.kubelet)
         jobsets = JobSetController(self.world, independent=independent)
-        self.scheduler.adopt()
+        self.scheduler.adopt_waiting_pods()
         collector = Collector(self.world, self.kubelet)
-        for part in (self.kubelet, jobs, jobsets, self.queueing, self.scheduler, collector):
-            self.world.watch(part.reconcile)
+        for controller in (self.kubelet, jobs, jobsets, self.queueing, self.scheduler, collector):
+            self.world.watch(controller.reconcile)
         for kind in kinds.by_kind().values():
             if hasattr(kind, "controller") and kind.RESOURCES[0] in self.store.resources():
                 self.world.watch(kind.controller(self.world, self.kubelet).reconcile)
 
-    def _let_go(self, resource: Resource, key: tuple[str, str]) -> None:
+    def _release_from_script(self, resource: Resource, key: tuple[str, str]) -> None:
         """Hand a scripted gang to the controllers when a client writes to it."""
-        self.world.thaw(resource, key)
-        self.scheduler.look_again()
+        self.world.release_from_script(resource, key)
+        self.scheduler.retry_waiting_pods()

@@ -1,4 +1,4 @@
-"""The simulated clusters of `manage.py up`: started where no real cluster is configured."""
+"""The simulated clusters of `manage.py up`, which run if no real cluster is configured."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gangboard.ops.kubeconfigs import read_access, save_access, save_actor
 from gangboard.ops.supervisor import Supervisor
 from gangboard.store import clusters, secrets
 from gangboard.store.models import Cluster
-from simulator.certificates import is_of_a_simulator
+from simulator.certificates import is_simulator_authority
 
 
 @dataclass(frozen=True, slots=True)
-class Simulated:
+class SimulatedCluster:
     """One simulated cluster."""
 
     fleet: str
@@ -26,39 +26,40 @@ class Simulated:
 
 
 FLEETS = {
-    "sim-east": Simulated("east", hold=True),
-    "sim-west": Simulated("west", hold=False),
+    "sim-east": SimulatedCluster("east", hold=True),
+    "sim-west": SimulatedCluster("west", hold=False),
 }
-"""By the name of the cluster."""
+"""By name of the cluster."""
 _LOOPBACK = "https://127.0.0.1:"
 
 
 def is_simulated(name: str) -> bool:
-    """Whether a watched cluster is one that an earlier `up` has added.
+    """Return whether a watched cluster was added by an earlier `up`.
 
-    Its name alone does not say so, nor that it is on this machine: somebody may have called their own so.
+    Neither its name nor a local address proves that, because a person may use the same name for a real
+    cluster.
     """
     if name not in FLEETS:
         return False
     cluster = clusters.find_cluster(name=name)
-    return cluster.server.startswith(_LOOPBACK) and _trusts_a_simulator(cluster)
+    return cluster.server.startswith(_LOOPBACK) and _trusts_simulator(cluster)
 
 
-def _trusts_a_simulator(cluster: Cluster) -> bool:
+def _trusts_simulator(cluster: Cluster) -> bool:
     try:
         authority = secrets.unseal(bytes(cluster.credentials)).get("ca_pem")
     except secrets.SecretUnreadableError:
         return False
-    return authority is not None and is_of_a_simulator(authority)
+    return authority is not None and is_simulator_authority(authority)
 
 
 def real_clusters() -> list[str]:
-    """Return the names of the clusters that somebody has added."""
+    """Return the names of the clusters that people added."""
     return [name for name in clusters.cluster_names() if not is_simulated(name)]
 
 
 def remove_simulated() -> list[str]:
-    """Forget the simulated clusters of earlier runs; return their names."""
+    """Remove the simulated clusters of earlier runs. Return their names."""
     names = [name for name in clusters.cluster_names() if is_simulated(name)]
     for name in names:
         clusters.remove_cluster(name=name)
@@ -67,15 +68,15 @@ def remove_simulated() -> list[str]:
 
 @dataclass(slots=True)
 class SimulatedClusters:
-    """The simulated clusters of this run. A simulator chooses its port anew at each start."""
+    """The simulated clusters of this run. A simulator chooses a new port at each start."""
 
     folder: Path
-    """Where their kubeconfigs are written."""
-    say: Callable[[str], None]
-    _seen: dict[str, str] = field(default_factory=dict)
+    """Folder of their kubeconfigs."""
+    report_progress: Callable[[str], None]
+    _saved_texts: dict[str, str] = field(default_factory=dict)
 
     def start(self, supervisor: Supervisor, *, code: Path) -> None:
-        """Start the simulators; `code` is the folder from which they run."""
+        """Start the simulators in the folder `code`."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         for name, simulated in FLEETS.items():
             self._kubeconfig(name).unlink(missing_ok=True)
@@ -92,35 +93,38 @@ class SimulatedClusters:
             )
 
     def point(self) -> bool:
-        """Point the clusters to where the simulators listen now; return whether all do.
+        """Point the clusters to the current addresses of the simulators. Return whether all simulators
+        listen.
 
-        Called again and again: a simulator that was restarted has another port and authority.
+        It is called repeatedly, because a restarted simulator has another port and authority.
         """
-        pointed = [self._point(name) for name in FLEETS]  # each of them, also after a failure
+        pointed = [
+            self._update_cluster(name) for name in FLEETS
+        ]  # Each of them, also after a failure.
         return all(pointed)
 
-    def _point(self, name: str) -> bool:
+    def _update_cluster(self, name: str) -> bool:
         path = self._kubeconfig(name)
         try:
             text = path.read_text(encoding="utf-8")
         except OSError:
-            return False  # it does not listen yet
-        if text == self._seen.get(name):
+            return False  # It does not listen yet.
+        if text == self._saved_texts.get(name):
             return True
         try:
             save_access(name, read_access(path))
             # The simulator writes the actor's file first.
             save_actor(name, read_access(self._actor_kubeconfig(name)), by="gangboard")
         except (clusters.ClusterError, Error) as error:
-            self.say(f"Cluster {name} could not be added yet: {error}")
+            self.report_progress(f"Cluster {name} could not be added yet: {error}")
             return False
-        self._seen[name] = text
+        self._saved_texts[name] = text
         return True
 
     def _kubeconfig(self, name: str) -> Path:
-        """Return the kubeconfig's path of the account that only reads: watching needs no more."""
+        """Return the path of the kubeconfig of the read-only account, which suffices for watching."""
         return self.folder / f"{name}.kubeconfig"
 
     def _actor_kubeconfig(self, name: str) -> Path:
-        """Return the kubeconfig's path of the account that acts."""
+        """Return the path of the kubeconfig of the account that acts."""
         return self.folder / f"{name}-admin.kubeconfig"

@@ -1,8 +1,8 @@
-"""Kueue, as small as a demo needs it: one resource, one flavor a gang, quotas that a cohort shares.
+"""A minimal Kueue: one resource, one flavor per gang, and quotas that a cohort shares.
 
-What it writes is what v0.19.2 was seen to write: `QuotaReserved=False/Pending` with the missing amount
-in its text, usage with what is borrowed, and the owner's `spec.suspend` by the field manager `kueue`.
-Whoever is admitted stays so until somebody deactivates its Workload.
+Its output follows v0.19.2: `QuotaReserved=False/Pending` with the missing amount in its text, usage with the
+borrowed part, and the owner's `spec.suspend` by the field manager `kueue`. An admitted Workload stays
+admitted until it is deactivated.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from simulator.children import PRIORITIES
-from simulator.jobstates import has_condition, plain_condition, set_condition
+from simulator.child_objects import PRIORITIES
+from simulator.fleet_spec import Fleet, QueueSpec
+from simulator.job_status import has_condition, plain_condition, set_condition
+from simulator.manifests import GPU
 from simulator.resources import (
     CLUSTER_QUEUES,
     JOBSETS,
@@ -20,8 +22,6 @@ from simulator.resources import (
     RESOURCE_FLAVORS,
     Resource,
 )
-from simulator.scripts import Fleet, QueueScript
-from simulator.shapes import GPU
 from simulator.world import World, key_of, typed
 
 Json = dict[str, Any]
@@ -32,18 +32,18 @@ _DELAY = 0.1
 _POD_SET = "couldn't assign flavors to pod set "
 
 
-class Queueing:
-    """The queues of a fleet, and the Workloads of the JobSets that name one."""
+class KueueController:
+    """The queues of a fleet, and the Workloads of JobSets in a queue."""
 
     def __init__(self, world: World, fleet: Fleet) -> None:
         self._world = world
         self._fleet = fleet
-        self._asked = False
+        self._is_settling = False
 
-    # Making
+    # Building
 
     def build(self) -> None:
-        """Make flavors, queues and a Workload for each JobSet with a queue: admitted where it runs."""
+        """Create flavors, queues and a Workload for each JobSet in a queue. Running JobSets are admitted."""
         for flavor in dict.fromkeys(name for queue in self._fleet.queues for name in queue.gpus):
             nodes = {"nodeLabels": {"pool": flavor}}
             self._create(RESOURCE_FLAVORS, {"metadata": {"name": flavor}, "spec": nodes})
@@ -64,7 +64,7 @@ class Queueing:
         for jobset in self._all(JOBSETS):
             if QUEUE_LABEL in jobset["metadata"].get("labels", {}):
                 self._make_workload(jobset)
-        self._explain()
+        self._report()
 
     def _create(self, resource: Resource, obj: Json) -> Json:
         return typed(resource, self._world.writer.create(resource, obj, manager=MANAGER))
@@ -94,30 +94,33 @@ class Queueing:
                 "podSets": pod_sets,
             },
         }
-        made = self._create(KUEUE_WORKLOADS, workload)
+        created = self._create(KUEUE_WORKLOADS, workload)
         if not jobset["spec"].get("suspend"):
-            self._admit(made, at=meta["creationTimestamp"])
+            self._admit(created, when=meta["creationTimestamp"])
 
-    # Acting
+    # Reconciling
 
     def reconcile(self, resource: Resource, _record: object, _obj: Json) -> None:
-        """Look at everything a moment after a Workload has changed."""
-        if resource == KUEUE_WORKLOADS and not self._asked:
-            self._asked = True
-            self._world.clock.soon(self._settle, _DELAY)
+        """Reconcile all Workloads shortly after one has changed."""
+        if resource == KUEUE_WORKLOADS and not self._is_settling:
+            self._is_settling = True
+            self._world.clock.soon(self._reconcile_all, _DELAY)
 
-    def _settle(self) -> None:
-        self._asked = False
+    def _reconcile_all(self) -> None:
+        self._is_settling = False
         with self._world.store.lock:
             for workload in self._all(KUEUE_WORKLOADS):
-                if not workload["spec"]["active"] and not _is(workload, "Evicted"):
+                if not workload["spec"]["active"] and not _has_condition(workload, "Evicted"):
                     self._deactivate(workload)
-                elif workload["spec"]["active"] and _is(workload, "Evicted"):
+                elif workload["spec"]["active"] and _has_condition(workload, "Evicted"):
                     self._requeue(workload)
-            for workload in self._line():
-                if self._queue_of(workload).stop_policy == "None" and self._lacks(workload) <= 0:
-                    self._admit(workload, at=self._world.timestamp())
-            self._explain()
+            for workload in self._waiting_workloads():
+                if (
+                    self._queue_of(workload).stop_policy == "None"
+                    and self._missing_devices(workload) <= 0
+                ):
+                    self._admit(workload, when=self._world.timestamp())
+            self._report()
 
     def _deactivate(self, workload: Json) -> None:
         now = self._world.timestamp()
@@ -143,7 +146,7 @@ class Queueing:
         set_condition(conditions, plain_condition("Requeued", "True", "Reactivated", text, now))
         self._set(workload, {**status, "conditions": conditions})
 
-    def _admit(self, workload: Json, *, at: str) -> None:
+    def _admit(self, workload: Json, *, when: str) -> None:
         queue = self._queue_of(workload)
         status = workload.get("status", {})
         conditions = [c for c in status.get("conditions", []) if c["type"] == "Evicted"]
@@ -151,11 +154,11 @@ class Queueing:
             ("QuotaReserved", f"Quota reserved in ClusterQueue {queue.name}"),
             ("Admitted", "The workload is admitted"),
         ):
-            conditions.append(plain_condition(kind, "True", kind, text, at))
+            conditions.append(plain_condition(kind, "True", kind, text, when))
         assignments = [
-            {"name": one["name"], "count": one["count"], "flavors": {GPU: flavor},
+            {"name": pod_set["name"], "count": pod_set["count"], "flavors": {GPU: flavor},
              "resourceUsage": {GPU: str(gpus)}}
-            for one, flavor, gpus in _pod_sets(workload)
+            for pod_set, flavor, gpus in _pod_sets(workload)
         ]  # fmt: skip
         admission = {"clusterQueue": queue.name, "podSetAssignments": assignments}
         self._set(workload, {"conditions": conditions, "admission": admission})
@@ -164,23 +167,23 @@ class Queueing:
     def _suspend(self, workload: Json, *, suspended: bool) -> None:
         owner = workload["metadata"]["ownerReferences"][0]
         key = (workload["metadata"]["namespace"], owner["name"])
-        found = self._world.find(JOBSETS, key)
-        if found is None or bool(found["spec"].get("suspend")) == suspended:
+        jobset_object = self._world.find(JOBSETS, key)
+        if jobset_object is None or bool(jobset_object["spec"].get("suspend")) == suspended:
             return
 
         def put(jobset: Json) -> Json:
             jobset["spec"]["suspend"] = suspended
             return jobset
 
-        self._world.thaw(JOBSETS, key)
-        self._world.change(JOBSETS, found, put, MANAGER)
+        self._world.release_from_script(JOBSETS, key)
+        self._world.change(JOBSETS, jobset_object, put, MANAGER)
 
-    # Telling
+    # Reporting
 
-    def _explain(self) -> None:
-        """Write why those wait who do, and the numbers of the queues."""
-        for workload in self._line():
-            text = self._why(workload)
+    def _report(self) -> None:
+        """Write why Workloads wait, and the counts of the queues."""
+        for workload in self._waiting_workloads():
+            text = self._pending_reason(workload)
             now = workload["metadata"]["creationTimestamp"]
             status = workload.get("status", {})
             conditions = [
@@ -188,26 +191,28 @@ class Queueing:
             ]
             conditions.append(plain_condition("QuotaReserved", "False", "Pending", text, now))
             requests = [
-                {"name": one["name"], "resources": {GPU: str(gpus)}}
-                for one, _, gpus in _pod_sets(workload)
+                {"name": entry["name"], "resources": {GPU: str(gpus)}}
+                for entry, _, gpus in _pod_sets(workload)
             ]
             self._set(workload, {"conditions": conditions, "resourceRequests": requests})
         for obj in self._all(CLUSTER_QUEUES):
-            self._set_numbers(CLUSTER_QUEUES, obj, self._of_queue(obj["metadata"]["name"]))
+            self._set_numbers(
+                CLUSTER_QUEUES, obj, self._workloads_of_queue(obj["metadata"]["name"])
+            )
         for obj in self._all(LOCAL_QUEUES):
             mine = [
-                one for one in self._of_queue(obj["spec"]["clusterQueue"])
-                if one["metadata"]["namespace"] == obj["metadata"]["namespace"]
+                entry for entry in self._workloads_of_queue(obj["spec"]["clusterQueue"])
+                if entry["metadata"]["namespace"] == obj["metadata"]["namespace"]
             ]  # fmt: skip
             self._set_numbers(LOCAL_QUEUES, obj, mine)
 
-    def _why(self, workload: Json) -> str:
+    def _pending_reason(self, workload: Json) -> str:
         queue = self._queue_of(workload)
         if queue.stop_policy != "None":
             return f"ClusterQueue {queue.name} is inactive"
-        name = next((one["name"] for one, _, gpus in _pod_sets(workload) if gpus), "")
+        name = next((pod_set["name"] for pod_set, _, gpus in _pod_sets(workload) if gpus), "")
         ((flavor, need),) = self._needs(workload).items()
-        most = sum(one.gpus.get(flavor, 0) for one in self._sharing(queue))
+        most = sum(pod_set.gpus.get(flavor, 0) for pod_set in self._sharing(queue))
         if need > most:
             return (
                 f"{_POD_SET}{name}: insufficient quota for {GPU} in flavor {flavor}, previously considered "
@@ -215,23 +220,29 @@ class Queueing:
             )
         return (
             f"{_POD_SET}{name}: insufficient unused quota for {GPU} in flavor {flavor}, "
-            f"{self._lacks(workload)} more needed"
+            f"{self._missing_devices(workload)} more needed"
         )
 
     def _set_numbers(self, resource: Resource, obj: Json, workloads: list[Json]) -> None:
-        admitted = [one for one in workloads if _is(one, "Admitted")]
-        waiting = [one for one in workloads if one["spec"]["active"] and not _is(one, "Admitted")]
+        admitted = [workload for workload in workloads if _has_condition(workload, "Admitted")]
+        waiting = [
+            workload
+            for workload in workloads
+            if workload["spec"]["active"] and not _has_condition(workload, "Admitted")
+        ]
         used: Counter[str] = Counter()
-        for one in admitted:
-            used.update(self._needs(one))
-        quotas = self._script(obj["spec"].get("clusterQueue", obj["metadata"]["name"])).gpus
+        for workload in admitted:
+            used.update(self._needs(workload))
+        quotas = self._queue_spec(obj["spec"].get("clusterQueue", obj["metadata"]["name"])).gpus
         rows = []
         for flavor, nominal in quotas.items():
             amounts = {"name": GPU, "total": str(used[flavor])}
             if resource == CLUSTER_QUEUES:
                 amounts["borrowed"] = str(max(0, used[flavor] - nominal))
             rows.append({"name": flavor, "resources": [amounts]})
-        stopped = self._script(obj["spec"].get("clusterQueue", obj["metadata"]["name"])).stop_policy
+        stopped = self._queue_spec(
+            obj["spec"].get("clusterQueue", obj["metadata"]["name"])
+        ).stop_policy
         active = stopped == "None"
         condition = plain_condition(
             "Active", "True" if active else "False", "Ready" if active else "Stopped",
@@ -252,34 +263,41 @@ class Queueing:
             MANAGER,
         )
 
-    # Finding
+    # Lookups
 
     def _all(self, resource: Resource) -> list[Json]:
         keys = sorted(self._world.store.table(resource).objects)
-        return [found for key in keys if (found := self._world.find(resource, key)) is not None]
+        return [obj for key in keys if (obj := self._world.find(resource, key)) is not None]
 
-    def _line(self) -> list[Json]:
-        """Return who waits, the first first."""
+    def _waiting_workloads(self) -> list[Json]:
+        """Return the waiting Workloads in order of admission."""
         waiting = [
-            one for one in self._all(KUEUE_WORKLOADS)
-            if one["spec"]["active"] and not _is(one, "Admitted")
+            workload for workload in self._all(KUEUE_WORKLOADS)
+            if workload["spec"]["active"] and not _has_condition(workload, "Admitted")
         ]  # fmt: skip
         return sorted(
             waiting,
-            key=lambda one: (-one["spec"]["priority"], one["metadata"]["creationTimestamp"]),
+            key=lambda workload: (
+                -workload["spec"]["priority"],
+                workload["metadata"]["creationTimestamp"],
+            ),
         )
 
-    def _of_queue(self, name: str) -> list[Json]:
-        return [one for one in self._all(KUEUE_WORKLOADS) if self._queue_of(one).name == name]
+    def _workloads_of_queue(self, name: str) -> list[Json]:
+        return [
+            workload
+            for workload in self._all(KUEUE_WORKLOADS)
+            if self._queue_of(workload).name == name
+        ]
 
-    def _queue_of(self, workload: Json) -> QueueScript:
-        return self._script(workload["spec"]["queueName"])
+    def _queue_of(self, workload: Json) -> QueueSpec:
+        return self._queue_spec(workload["spec"]["queueName"])
 
-    def _script(self, name: str) -> QueueScript:
+    def _queue_spec(self, name: str) -> QueueSpec:
         return next(queue for queue in self._fleet.queues if queue.name == name)
 
-    def _sharing(self, queue: QueueScript) -> list[QueueScript]:
-        return [one for one in self._fleet.queues if one.cohort == queue.cohort]
+    def _sharing(self, queue: QueueSpec) -> list[QueueSpec]:
+        return [candidate for candidate in self._fleet.queues if candidate.cohort == queue.cohort]
 
     def _needs(self, workload: Json) -> dict[str, int]:
         """Return flavor → devices."""
@@ -289,35 +307,35 @@ class Queueing:
                 needs[flavor] += gpus
         return dict(needs)
 
-    def _lacks(self, workload: Json) -> int:
-        """Return how many devices have to become free before it fits into the quota of its cohort."""
+    def _missing_devices(self, workload: Json) -> int:
+        """Return how many devices must become free before the Workload fits into the quota of its cohort."""
         sharing = self._sharing(self._queue_of(workload))
-        names = {one.name for one in sharing}
+        names = {sibling.name for sibling in sharing}
         used: Counter[str] = Counter()
-        for other in self._all(KUEUE_WORKLOADS):
-            if _is(other, "Admitted") and self._queue_of(other).name in names:
-                used.update(self._needs(other))
+        for admitted in self._all(KUEUE_WORKLOADS):
+            if _has_condition(admitted, "Admitted") and self._queue_of(admitted).name in names:
+                used.update(self._needs(admitted))
         return max(
-            need + used[flavor] - sum(one.gpus.get(flavor, 0) for one in sharing)
+            need + used[flavor] - sum(sibling.gpus.get(flavor, 0) for sibling in sharing)
             for flavor, need in self._needs(workload).items()
         ) if self._needs(workload) else 0  # fmt: skip
 
     def _set(self, workload: Json, status: Json) -> None:
-        found = self._world.find(KUEUE_WORKLOADS, key_of(workload))
-        if found is not None and found.get("status") != status:
-            self._world.set_status(KUEUE_WORKLOADS, found, status, MANAGER)
+        stored = self._world.find(KUEUE_WORKLOADS, key_of(workload))
+        if stored is not None and stored.get("status") != status:
+            self._world.set_status(KUEUE_WORKLOADS, stored, status, MANAGER)
 
 
-def _is(workload: Json, kind: str) -> bool:
+def _has_condition(workload: Json, kind: str) -> bool:
     return has_condition(workload, kind)
 
 
 def _pod_sets(workload: Json) -> list[tuple[Json, str, int]]:
-    """Return each pod set with its flavor, which is the pool that it selects, and its devices."""
-    found = []
-    for one in workload["spec"]["podSets"]:
-        spec = one["template"]["spec"]
+    """Return each pod set with its flavor, which is the selected pool, and its devices."""
+    result = []
+    for pod_set in workload["spec"]["podSets"]:
+        spec = pod_set["template"]["spec"]
         requests = spec["containers"][0]["resources"].get("requests", {})
         flavor = spec.get("nodeSelector", {}).get("pool", "")
-        found.append((one, flavor, int(requests.get(GPU, 0)) * one["count"]))
-    return found
+        result.append((pod_set, flavor, int(requests.get(GPU, 0)) * pod_set["count"]))
+    return result

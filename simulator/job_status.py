@@ -1,4 +1,4 @@
-"""The status of Jobs and JobSets, computed from what they own, as their controllers compute it."""
+"""The status of Jobs and JobSets, computed from the objects that they own, as their controllers do."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ _BACKOFF = "Job has reached the specified backoff limit"
 
 
 def condition_of(obj: Json, kind: str) -> Json | None:
-    """Return a condition by its type, None when it is not there."""
+    """Return the condition of a type, or None."""
     for condition in obj.get("status", {}).get("conditions", []):
         if condition["type"] == kind:
-            found: Json = condition
-            return found
+            result: Json = condition
+            return result
     return None
 
 
 def has_condition(obj: Json, kind: str) -> bool:
-    """Whether a condition is there and True."""
-    found = condition_of(obj, kind)
-    return found is not None and found["status"] == "True"
+    """Return whether a condition exists and is True."""
+    condition = condition_of(obj, kind)
+    return condition is not None and condition["status"] == "True"
 
 
 def set_condition(conditions: list[Json], new: Json) -> bool:
-    """Put a condition in, in place of its older form. Returns whether status or reason changed."""
+    """Insert a condition or replace its older form. Return whether status or reason changed."""
     for index, old in enumerate(conditions):
         if old["type"] == new["type"]:
             if (old["status"], old.get("reason")) == (new["status"], new.get("reason")):
@@ -39,12 +39,12 @@ def set_condition(conditions: list[Json], new: Json) -> bool:
 
 
 def is_ready(pod: Json) -> bool:
-    """Whether the pod is ready."""
+    """Return whether the pod is ready."""
     return has_condition(pod, "Ready")
 
 
 def phase(pod: Json) -> str:
-    """Return the phase."""
+    """Return the phase of the pod."""
     return str(pod.get("status", {}).get("phase", "Pending"))
 
 
@@ -72,11 +72,11 @@ def plain_condition(kind: str, status: str, reason: str, message: str, now: str)
 
 
 def count_pods(pods: Sequence[Json]) -> Json:
-    """Return the counts of a Job's status for its pods; zero counts that the API omits are left out."""
-    going = [pod for pod in pods if "deletionTimestamp" in pod["metadata"]]
-    staying = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
-    live = [pod for pod in staying if phase(pod) not in ("Succeeded", "Failed")]
-    terminating = [pod for pod in going if phase(pod) not in ("Succeeded", "Failed")]
+    """Return the counts of a Job's status for its pods, without zero counts that the API omits."""
+    deleted = [pod for pod in pods if "deletionTimestamp" in pod["metadata"]]
+    remaining = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
+    live = [pod for pod in remaining if phase(pod) not in ("Succeeded", "Failed")]
+    terminating = [pod for pod in deleted if phase(pod) not in ("Succeeded", "Failed")]
     counts: Json = {"ready": sum(map(is_ready, live)), "terminating": len(terminating)}
     counts["uncountedTerminatedPods"] = {}
     if live:
@@ -93,31 +93,31 @@ def count_pods(pods: Sequence[Json]) -> Json:
 
 
 def completion_index(pod: Json) -> str:
-    """Return the index of a Job's pod."""
+    """Return the completion index of a Job's pod."""
     labels = pod["metadata"].get("labels", {})
     return str(labels.get("batch.kubernetes.io/job-completion-index", "0"))
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """Return sorted numbers as `0,2-4`, the way Jobs list their indexes."""
-    parts: list[list[int]] = []
+    """Return sorted numbers as `0,2-4`, the format of Job indexes."""
+    runs: list[list[int]] = []
     for number in numbers:
-        if parts and parts[-1][-1] == number - 1:
-            parts[-1].append(number)
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
         else:
-            parts.append([number])
-    return ",".join(_range(part) for part in parts)
+            runs.append([number])
+    return ",".join(_range(run) for run in runs)
 
 
-def _range(part: list[int]) -> str:
-    if len(part) == 1:
-        return str(part[0])
-    # Two neighbours are listed, three or more become a range.
-    return f"{part[0]},{part[1]}" if len(part) == 2 else f"{part[0]}-{part[-1]}"
+def _range(run: list[int]) -> str:
+    if len(run) == 1:
+        return str(run[0])
+    # Two neighbours are listed, and three or more become a range.
+    return f"{run[0]},{run[1]}" if len(run) == 2 else f"{run[0]}-{run[-1]}"
 
 
 def completed(now: str) -> list[Json]:
-    """Return the conditions of a Job that is complete."""
+    """Return the conditions of a complete Job."""
     return [
         job_condition("SuccessCriteriaMet", "True", "CompletionsReached", _COMPLETE, now),
         job_condition("Complete", "True", "CompletionsReached", _COMPLETE, now),
@@ -133,27 +133,27 @@ def job_failed(now: str) -> list[Json]:
 
 
 def job_suspended(now: str) -> Json:
-    """Return the condition of a Job that is suspended."""
+    """Return the condition of a suspended Job."""
     return job_condition("Suspended", "True", "JobSuspended", "Job suspended", now)
 
 
 def job_resumed(now: str) -> Json:
-    """Return the condition of a Job that was suspended once."""
+    """Return the condition of a resumed Job."""
     return job_condition("Suspended", "False", "JobResumed", "Job resumed", now)
 
 
 def is_finished(obj: Json) -> bool:
-    """Whether a Job or a JobSet has come to its end."""
+    """Return whether a Job or a JobSet has finished."""
     return any(has_condition(obj, kind) for kind in ("Complete", "Completed", "Failed"))
 
 
 def replicated_status(jobset: Json, jobs: Sequence[Json]) -> list[Json]:
-    """Return `replicatedJobsStatus`, the last entry first as the real one tends to have it."""
-    found = []
+    """Return `replicatedJobsStatus`, the last entry first, as the real controller usually has it."""
+    statuses = []
     for entry in reversed(jobset["spec"]["replicatedJobs"]):
         mine = [job for job in jobs if _entry_name(job) == entry["name"]]
         open_jobs = [job for job in mine if not is_finished(job)]
-        found.append(
+        statuses.append(
             {
                 "active": sum(job.get("status", {}).get("active", 0) > 0 for job in open_jobs),
                 "failed": sum(has_condition(job, "Failed") for job in mine),
@@ -163,7 +163,7 @@ def replicated_status(jobset: Json, jobs: Sequence[Json]) -> list[Json]:
                 "suspended": sum(bool(job["spec"].get("suspend")) for job in open_jobs),
             }
         )
-    return found
+    return statuses
 
 
 def _entry_name(job: Json) -> str:
@@ -172,5 +172,5 @@ def _entry_name(job: Json) -> str:
 
 def _is_ready_job(job: Json) -> bool:
     spec, status = job["spec"], job.get("status", {})
-    wanted = min(spec["parallelism"], spec.get("completions") or spec["parallelism"])
-    return bool(status.get("succeeded", 0) + status.get("ready", 0) >= wanted)
+    desired = min(spec["parallelism"], spec.get("completions") or spec["parallelism"])
+    return bool(status.get("succeeded", 0) + status.get("ready", 0) >= desired)

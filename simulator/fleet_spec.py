@@ -1,22 +1,21 @@
-"""The words in which fleets are written: gangs as data.
+"""Types of fleet scripts: gangs as data.
 
-A `Gang` says what a person made (kind, roles, quorum) and in which state each of its pods is. The
-builder makes the objects that a real cluster would have then, down to the texts of the scheduler,
-which it computes: a pod that is said to be unschedulable must truly find no room on the fleet's
-nodes, or building fails.
+A `Gang` has the objects that a person created (kind, roles, quorum) and the state of each pod. The builder
+creates the objects that a real cluster would have then. It computes the texts of the scheduler, so a pod that
+is declared unschedulable must not fit on the fleet's nodes. Otherwise the build fails.
 
 To add a gang, append a `Gang` to a tuple in `fleets/`:
 
     Gang(
-        "team-nlp", "Job", "bert-ft", "running",       # where, kind, name, the code expected of it
-        age="5h",                                      # made five hours ago
+        "team-nlp", "Job", "bert-ft", "running",       # namespace, kind, name, expected code
+        age="5h",                                      # created five hours ago
         roles=(Role("", PodTemplate(gpus=2, pool="a100"), pods=4),),
         quorum=4,                                      # a gang; without: basic (1.37)
     )
 
-`states` of a role lists one word for each of its pods, Job by Job; the last one goes on. The words
-are those of `podstates.WORDS`, and `absent` for a pod that was never made. The expected code is
-what design.md says of such objects: write it from there, not from what the product answers.
+`states` of a role lists one state per pod, Job by Job, and the last one repeats. The states are those of
+`pod_status.WORDS`, and `absent` for a pod that was never created. The expected code is the one that design.md
+defines for these objects. Take it from there, not from the product's output.
 """
 
 from __future__ import annotations
@@ -27,22 +26,22 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from simulator.shapes import PodTemplate
+from simulator.manifests import PodTemplate
 
 Json = dict[str, Any]
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
-def span(text: str) -> timedelta:
-    """Return a time span written as `90s`, `10m`, `1d12h`."""
-    parts = re.findall(r"(\d+)([smhd])", text)
-    return timedelta(**{_UNITS[unit]: int(number) for number, unit in parts})
+def parse_duration(text: str) -> timedelta:
+    """Return a duration written as `90s`, `10m`, `1d12h`."""
+    amounts = re.findall(r"(\d+)([smhd])", text)
+    return timedelta(**{_UNITS[unit]: int(number) for number, unit in amounts})
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """`jobs` Jobs of `pods` pods each. A Job or a PodGroup has one role, without a name."""
+    """`jobs` Jobs of `pods` pods each. A Job or a PodGroup has one role without a name."""
 
     name: str
     template: PodTemplate
@@ -50,15 +49,15 @@ class Role:
     pods: int = 1
     states: tuple[str, ...] = ("running",)
     nodes: tuple[str, ...] = ()
-    """Nodes of its pods in order, where the first that fits is not meant."""
+    """Nodes of its pods in order, if not the first that fits."""
     depends_on: Mapping[str, str] = field(default_factory=dict)
-    made: bool = True
+    jobs_exist: bool = True
     """Whether its Jobs exist."""
     held: tuple[int, ...] = ()
-    """Indexes of Jobs with a Hold on them."""
+    """Indexes of Jobs with a Hold."""
     backoff_limit: int = 0
     quorum: int | None = None
-    """Makes a PodGroup for each Job, under the CompositePodGroup of the gang."""
+    """Creates a PodGroup for each Job, under the CompositePodGroup of the gang."""
 
     def state(self, position: int) -> str:
         """Return the state of a pod by its position in the role."""
@@ -66,7 +65,7 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
+class ScriptedEvent:
     """An event on the gang's own object (`on="pods"`: on each of its unplaced pods)."""
 
     reason: str
@@ -79,7 +78,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Gang:
-    """One gang of a fleet and the verdict code that it should get."""
+    """One gang of a fleet and its expected verdict code."""
 
     namespace: str
     kind: str
@@ -88,10 +87,10 @@ class Gang:
     age: str = "3h"
     roles: tuple[Role, ...] = ()
     quorum: int | None = None
-    """The quorum of a Job or PodGroup, or of the one PodGroup that all pods of a JobSet share."""
+    """The quorum of a Job or PodGroup, or of the PodGroup that all pods of a JobSet share."""
     topology: str = ""
     started: str = ""
-    """How long its pods have been in their states; nearly all of its age by default."""
+    """Time since its pods entered their states; by default almost its age."""
     suspended: bool = False
     restarts: int = 0
     max_restarts: int | None = None
@@ -99,19 +98,19 @@ class Gang:
     """Reason of its end: CompletionsReached, BackoffLimitExceeded, AllJobsCompleted, …"""
     restarting: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
-    events: tuple[Say, ...] = ()
+    events: tuple[ScriptedEvent, ...] = ()
     group: str = "made"
-    """`made`, `none` (no group although one was asked for), `missing`, `going` or `error`."""
+    """`made`, `none` (no group although one was requested), `missing`, `going` or `error`."""
     error: str = ""
-    """What the scheduler says with `group="error"`."""
+    """The scheduler's text for `group="error"`."""
     failed_pods: int = 0
-    """Failures that its Job has counted so far."""
+    """Failures that its Job has counted."""
     made_by: Json | None = None
-    """What a person made and whose controller made this Job (a CronJob): kind, name and spec."""
+    """The object of a person whose controller created this Job (a CronJob): kind, name and spec."""
     api: str = ""
-    """Its API group, where its kind is called as another one."""
+    """Its API group, if another kind has the same name."""
     minors: tuple[str, ...] = ("1.37", "1.36", "plain")
-    """Kubernetes minors on which this gang can be as it is."""
+    """Kubernetes minors on which this gang can exist."""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -121,7 +120,7 @@ class Gang:
 
 @dataclass(frozen=True, slots=True)
 class NodePool:
-    """Nodes that are alike: `<name>-1` to `<name>-<count>`, some of them in trouble."""
+    """Identical nodes `<name>-1` to `<name>-<count>`, some of them faulty."""
 
     name: str
     count: int
@@ -131,15 +130,15 @@ class NodePool:
     product: str = ""
     rack_size: int = 4
     rack_label: str = ""
-    """A label of its own for its racks, besides that of all racks."""
+    """An additional label for its racks, beside the common one."""
     taint: str = ""
     cordoned: tuple[int, ...] = ()
     lost: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class QueueScript:
-    """A ClusterQueue with quotas of GPUs, and a LocalQueue of its name in each namespace.
+class QueueSpec:
+    """A ClusterQueue with GPU quotas, and a LocalQueue of its name in each namespace.
 
     JobSets with its name in label `kueue.x-k8s.io/queue-name` are in it: admitted, or suspended and waiting.
     """
@@ -154,21 +153,21 @@ class QueueScript:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """Nodes, namespaces and gangs of one cluster, and what its story needs to know of it."""
+    """Nodes, namespaces and gangs of one cluster, and the parameters of its story."""
 
     name: str
     pools: tuple[NodePool, ...]
     gangs: tuple[Gang, ...]
     story_pool: str = ""
-    """Nodes on which the story's gangs run; without it there is no story."""
+    """Pool of the story's gangs. Without it there is no story."""
     story_namespaces: tuple[str, ...] = ()
     story_gpus: tuple[int, ...] = (4, 4, 8)
-    """Sizes of the story's pods, to be picked from."""
-    queues: tuple[QueueScript, ...] = ()
+    """Sizes of the story's pods, chosen at random."""
+    queues: tuple[QueueSpec, ...] = ()
     story_gangs: int = 8
-    """How many gangs of the story there are at most: a few more than there is room for."""
+    """Maximum number of story gangs: a few more than fit."""
     has_captures: bool = False
-    """The objects of `captures/` are in it, too."""
+    """True if the fleet contains the objects of `captures/`."""
 
     def gangs_of(self, minor: str) -> tuple[Gang, ...]:
         """Return the gangs that can exist on a minor."""

@@ -1,4 +1,4 @@
-"""Who wrote which field: `metadata.managedFields`, small but true for what gangboard reads of it."""
+"""Field ownership (`metadata.managedFields`), reduced to the parts that gangboard reads."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _UNTRACKED |= {"namespace", "deletionTimestamp", "deletionGracePeriodSeconds"}
 def track(
     old: Json | None, new: Json, *, manager: str, api_version: str, subresource: str, now: str
 ) -> list[Json]:
-    """Return the managedFields of `new` after `manager` has made it out of `old`."""
+    """Return the managedFields of `new`, which `manager` wrote in place of `old`."""
     before = _leaves(old) if old is not None else {}
     after = _leaves(new)
     written = {path for path, value in after.items() if path not in before or before[path] != value}
-    gone = before.keys() - after.keys()
+    removed = before.keys() - after.keys()
     entries = []
     mine: set[Path] = set(written)
     for entry in (old or {}).get("metadata", {}).get("managedFields", []):
         paths = _paths(entry["fieldsV1"])
         if (entry["manager"], entry.get("subresource", "")) == (manager, subresource):
-            mine |= paths - gone
+            mine |= paths - removed
             continue
-        left = paths - written - gone
-        if left:
-            entries.append({**entry, "fieldsV1": _tree(left)})
+        remaining = paths - written - removed
+        if remaining:
+            entries.append({**entry, "fieldsV1": _tree(remaining)})
     if mine:
         entry = {
             "manager": manager,
@@ -45,23 +45,23 @@ def track(
 
 
 def _leaves(obj: Json) -> dict[Path, Any]:
-    """Return what can be owned: the fields of metadata, spec and status, lists as a whole."""
-    found: dict[Path, Any] = {}
+    """Return the fields with an owner: those of metadata, spec and status, lists as a whole."""
+    leaves: dict[Path, Any] = {}
 
     def walk(value: Any, path: Path) -> None:
-        # Pod templates are owned as one: nobody asks who wrote a field inside them.
+        # Pod templates count as one field, because no client reads owners inside them.
         if isinstance(value, dict) and value and len(path) < 3 and path[-1:] != ("f:template",):
             for key, inner in value.items():
                 if path == ("f:metadata",) and key in _UNTRACKED:
                     continue
                 walk(inner, (*path, f"f:{key}"))
         else:
-            found[path] = value
+            leaves[path] = value
 
     for section in ("metadata", "spec", "status"):
         if obj.get(section):
             walk(obj[section], (f"f:{section}",))
-    return found
+    return leaves
 
 
 def _tree(paths: set[Path]) -> Json:

@@ -1,4 +1,4 @@
-"""Objects as people write them (pods' templates, Jobs, JobSets, nodes), with the server's defaults."""
+"""Manifests as people write them (pod templates, Jobs, JobSets, nodes), with the server's defaults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ JOBSET_VERSION = "jobset.x-k8s.io/v1alpha2"
 
 @dataclass(frozen=True, slots=True)
 class PodTemplate:
-    """What one pod asks for. `pool` is the value of the node label `pool`, empty for any node."""
+    """The template of a pod. `pool` is the value of the node label `pool`, empty for any node."""
 
     gpus: int = 0
     cpu: str = "4"
@@ -27,14 +27,14 @@ class PodTemplate:
     priority: tuple[str, int] = ("", 0)
     """Name and value of its PriorityClass."""
     group: str = ""
-    """PodGroup that the template itself names."""
+    """PodGroup that the template names."""
     grace: int = 30
     init: bool = False
     restart_policy: str = "Never"
     selector: Mapping[str, str] = field(default_factory=dict)
     tolerations: tuple[Mapping[str, str], ...] = ()
     anti_affinity: bool = False
-    """At most one pod of its Job on a node."""
+    """At most one pod of its Job per node."""
     labels: Mapping[str, str] = field(default_factory=dict)
 
     def manifest(self) -> Json:
@@ -42,7 +42,7 @@ class PodTemplate:
         requests = {"cpu": self.cpu, "memory": self.memory}
         resources: Json = {"requests": requests}
         if self.gpus:
-            # Extended resources need both and both equal.
+            # Extended resources need requests and limits of the same value.
             requests[GPU] = str(self.gpus)
             resources["limits"] = {GPU: str(self.gpus)}
         spec: Json = {
@@ -90,7 +90,7 @@ def job_spec(
     basic: bool = False,
     topology: str = "",
 ) -> Json:
-    """Return the spec of an indexed Job; `quorum` or `basic` are 1.37's `spec.scheduling`."""
+    """Return the spec of an indexed Job. `quorum` or `basic` set `spec.scheduling` of 1.37."""
     spec: Json = {
         "parallelism": pods,
         "completions": pods,
@@ -140,7 +140,7 @@ def replicated_job(
     }
     if depends_on:
         entry["dependsOn"] = [
-            {"name": other, "status": status} for other, status in depends_on.items()
+            {"name": dependency, "status": status} for dependency, status in depends_on.items()
         ]
     return entry
 
@@ -174,7 +174,7 @@ def jobset(
 
 
 def bare_pod(name: str, namespace: str, template: PodTemplate) -> Json:
-    """Return a pod that a person made."""
+    """Return a pod without a controller."""
     spec = template.manifest()["spec"]
     finish_pod_spec(spec, template.priority[1])
     meta = {"name": name, "namespace": namespace}
@@ -182,7 +182,7 @@ def bare_pod(name: str, namespace: str, template: PodTemplate) -> Json:
 
 
 def finish_pod_spec(spec: Json, priority: int) -> None:
-    """Fill in what admission adds to the spec of every pod."""
+    """Set the fields that admission adds to the spec of every pod."""
     spec["enableServiceLinks"] = True
     spec["preemptionPolicy"] = "PreemptLowerPriority"
     spec["priority"] = priority
@@ -206,7 +206,7 @@ def pod_group(
     priority: int = 0,
     topology: str = "",
 ) -> Json:
-    """Return a PodGroup; without a quorum a basic one. `workload` is (Workload, template in it)."""
+    """Return a PodGroup, a basic one without a quorum. `workload` is (Workload, template in it)."""
     old = version == "v1alpha2"
     spec: Json = {
         "disruptionMode": "Pod" if old else {"single": {}},
@@ -246,11 +246,13 @@ def policy(quorum: int | None) -> Json:
 
 
 def owner_reference(owner: Json, *, controller: bool = True) -> Json:
-    """Return a reference to an object that carries its apiVersion, kind and uid."""
-    found = {
+    """Return an owner reference to an object that carries its apiVersion, kind and uid."""
+    reference = {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],
         "name": owner["metadata"]["name"],
         "uid": owner["metadata"]["uid"],
     }
-    return {**found, "blockOwnerDeletion": True, "controller": True} if controller else found
+    return (
+        {**reference, "blockOwnerDeletion": True, "controller": True} if controller else reference
+    )

@@ -1,4 +1,4 @@
-"""What a cluster has before anybody runs anything on it: namespaces, nodes, priorities, the Hold."""
+"""The base objects of a cluster: namespaces, nodes, priority classes, the Hold."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import copy
 from datetime import datetime, timedelta
 from typing import Any
 
-from simulator import children, nodes
+from simulator import child_objects, nodes
+from simulator.fleet_spec import Fleet, NodePool
 from simulator.hold import INSTALLATION
+from simulator.manifests import RACK
 from simulator.resources import NAMESPACES, NODES, Resource
-from simulator.scripts import Fleet, NodePool
-from simulator.shapes import RACK
 from simulator.world import World
 from simulator.writes import timestamp
 
@@ -23,7 +23,7 @@ _LOST = timedelta(minutes=14)
 def make_cluster(
     world: World, fleet: Fleet, now: datetime, *, hold: bool, identity: str = ""
 ) -> None:
-    """Make everything but the gangs of a fleet. `identity` is the uid of the namespace `kube-system`."""
+    """Create all objects of a fleet except its gangs. `identity` is the uid of the namespace `kube-system`."""
     since = now - _AGE
 
     def create(resource: Resource, obj: Json) -> None:
@@ -38,7 +38,7 @@ def make_cluster(
         for node in _nodes(pool, since, now - _LOST):
             create(NODES, node)
     by_kind = {resource.kind: resource for resource in world.store.resources()}
-    for name, value in children.PRIORITIES.items():
+    for name, value in child_objects.PRIORITIES.items():
         if name:
             meta = {"name": name}
             priority = {"metadata": meta, "value": value, "globalDefault": False}
@@ -48,7 +48,7 @@ def make_cluster(
 
 
 def _nodes(pool: NodePool, since: datetime, lost_at: datetime) -> list[Json]:
-    made = []
+    node_list = []
     for number in range(1, pool.count + 1):
         rack = f"{pool.name}-r{(number - 1) // pool.rack_size + 1}"
         labels = {
@@ -73,5 +73,5 @@ def _nodes(pool: NodePool, since: datetime, lost_at: datetime) -> list[Json]:
             cordoned=number in pool.cordoned,
             lost_at=timestamp(lost_at) if number in pool.lost else "",
         )
-        made.append(node)
-    return made
+        node_list.append(node)
+    return node_list

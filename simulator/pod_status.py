@@ -1,4 +1,4 @@
-"""The status of a pod in each state that a fleet script can name, in the words of real ones."""
+"""The status of a pod in each state of a fleet script, with the texts of real pods."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ PLACED = frozenset(
         "node-lost",
     }
 )
-"""States of a pod that has a node."""
+"""States of a pod with a node."""
 
 WORDS = PLACED | {"silent", "unschedulable", "gated"}
-"""All states: besides those, nobody has looked, the scheduler found no room, and gates."""
+"""All states. The others are: never attempted, found unschedulable, and gated."""
 
 
 def pod_status(state: str, pod: Json, since: str, message: str = "") -> Json:
-    """Return the status; `since` is when it came to be, `message` what the scheduler says."""
+    """Return the status. `since` is its start, and `message` the scheduler's text."""
     bare: Json = {"phase": "Pending", "qosClass": "Burstable"}
     if state == "silent":
         return bare
@@ -44,30 +44,30 @@ def pod_status(state: str, pod: Json, since: str, message: str = "") -> Json:
 
 
 def scheduler_error(pod: Json, since: str, message: str) -> Json:
-    """Return the status of a pod on which the scheduler itself stumbled."""
+    """Return the status of a pod after an internal error of the scheduler."""
     failed = _condition("PodScheduled", "False", since, "SchedulerError", message)
     failed = _observed(pod, failed)
     return {"conditions": [failed], "phase": "Pending", "qosClass": "Burstable"}
 
 
 def bound_status(since: str) -> Json:
-    """Return the status right after the binding, before the kubelet has said anything."""
+    """Return the status directly after the binding, before the kubelet has written any."""
     scheduled = _condition("PodScheduled", "True", since)
     return {"conditions": [scheduled], "phase": "Pending", "qosClass": "Burstable"}
 
 
 def _observed(pod: Json, condition: Json) -> Json:
-    """Add the generation that the scheduler looked at; nobody else says it."""
+    """Add the generation that the scheduler observed. Other components do not write it."""
     return {**condition, "observedGeneration": pod["metadata"].get("generation", 1)}
 
 
 def _condition(kind: str, status: str, since: str, reason: str = "", message: str = "") -> Json:
-    found: Json = {"lastProbeTime": None, "lastTransitionTime": since}
+    condition: Json = {"lastProbeTime": None, "lastTransitionTime": since}
     if message:
-        found["message"] = message
+        condition["message"] = message
     if reason:
-        found["reason"] = reason
-    return {**found, "status": status, "type": kind}
+        condition["reason"] = reason
+    return {**condition, "status": status, "type": kind}
 
 
 def _names(pod: Json, field: str = "containers") -> list[str]:
@@ -75,7 +75,7 @@ def _names(pod: Json, field: str = "containers") -> list[str]:
 
 
 def _conditions(pod: Json, since: str, ready: str, *, sandbox: str = "True") -> list[Json]:
-    """Return the five conditions; `ready` is True, or the reason why it is not."""
+    """Return the five conditions. `ready` is True, or the reason why the pod is not ready."""
     unready = f"containers with unready status: [{' '.join(_names(pod))}]"
     if ready == "True":
         pair = [_condition(kind, "True", since) for kind in ("Ready", "ContainersReady")]
@@ -172,8 +172,8 @@ def _config_error(pod: Json, since: str) -> Json:
 
 def _backoff(pod: Json, container: str) -> Json:
     meta = pod["metadata"]
-    where = f"{meta['name']}_{meta['namespace']}({meta.get('uid', '')})"
-    message = f"back-off 5m0s restarting failed container={container} pod={where}"
+    pod_text = f"{meta['name']}_{meta['namespace']}({meta.get('uid', '')})"
+    message = f"back-off 5m0s restarting failed container={container} pod={pod_text}"
     return {"waiting": {"message": message, "reason": "CrashLoopBackOff"}}
 
 
@@ -216,11 +216,15 @@ def _init_crash_loop(pod: Json, since: str) -> Json:
 
 
 def _finished(pod: Json, since: str, phase: str, code: int) -> Json:
-    word, reason = ("Completed", "PodCompleted") if code == 0 else ("Error", "PodFailed")
+    container_reason, reason = (
+        ("Completed", "PodCompleted") if code == 0 else ("Error", "PodFailed")
+    )
     conditions = _conditions(pod, since, reason, sandbox="False")
     if code == 0:
         conditions[1]["reason"] = reason
-    return _status(phase, conditions, _containers(pod, _ended(code, since, word)), since)
+    return _status(
+        phase, conditions, _containers(pod, _ended(code, since, container_reason)), since
+    )
 
 
 def _succeeded(pod: Json, since: str) -> Json:
@@ -233,8 +237,8 @@ def _failed(pod: Json, since: str) -> Json:
 
 def _evicted(pod: Json, since: str) -> Json:
     message = "The node was low on resource: ephemeral-storage."
-    found = _failed(pod, since)
-    return {**found, "reason": "Evicted", "message": message}
+    evicted = _failed(pod, since)
+    return {**evicted, "reason": "Evicted", "message": message}
 
 
 _PLACED_STATES: dict[str, Callable[[Json, str], Json]] = {

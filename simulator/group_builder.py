@@ -1,16 +1,16 @@
-"""The scheduling groups of a fleet's gangs, and what the scheduler has said of them."""
+"""The scheduling groups of a fleet's gangs, and the scheduler's conditions on them."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import Any
 
-from simulator import children, jobstates, shapes
-from simulator.placing import Attempt, refused
-from simulator.podstates import pod_status
+from simulator import child_objects, job_status, manifests
+from simulator.fleet_spec import Gang, Role, parse_duration
+from simulator.placement import Attempt, refused
+from simulator.pod_status import pod_status
 from simulator.resources import PODS, Resource
 from simulator.scheduler import group_condition, initial_condition
-from simulator.scripts import Gang, Role, span
 from simulator.world import World, typed
 from simulator.writes import timestamp
 
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 
 class GroupBuilder:
-    """Makes PodGroups, Workloads and CompositePodGroups for the builder."""
+    """Creates PodGroups, Workloads and CompositePodGroups for the builder."""
 
     def __init__(self, world: World, now: datetime) -> None:
         self._world = world
@@ -26,26 +26,26 @@ class GroupBuilder:
 
     @property
     def _groups(self) -> Resource:
-        found = self._world.resource("podgroups")
-        assert found is not None  # noqa: S101 - only called where groups are served
-        return found
+        resource = self._world.resource("podgroups")
+        assert resource is not None  # noqa: S101  # Called only where groups are served.
+        return resource
 
     def by_hand(self, gang: Gang, name: str) -> None:
-        """Make the PodGroup of a gang as a person does, where no controller makes it."""
+        """Create the PodGroup of a gang as a person does, if no controller creates it."""
         self._make(gang, name, gang.quorum)
 
     def before_jobset(self, gang: Gang, jobset: Json) -> None:
-        """Make what a person makes along with a JobSet: one shared group, or a tree of them."""
+        """Create the groups that a person adds to a JobSet: one shared group, or a tree of groups."""
         if self._world.version is None:
             return
-        owners = [shapes.owner_reference(jobset)]
+        owners = [manifests.owner_reference(jobset)]
         if any(role.quorum for role in gang.roles):
             self._make_tree(gang, owners)
         elif gang.quorum is not None:
             self._make(gang, gang.roles[0].template.group, gang.quorum, owners=owners)
 
     def of_job(self, gang: Gang, job: Json, index: int, role: Role) -> str:
-        """Make (if its controller would) the group of a Job; return the name its pods carry."""
+        """Create the group of a Job if its controller would, and return the group name of its pods."""
         if role.quorum:
             return f"{gang.name}-{role.name}-{index}"
         brought = role.template.group
@@ -54,28 +54,28 @@ class GroupBuilder:
                 self.by_hand(gang, brought)
             return brought
         version = self._world.version
-        if version is None or gang.group == "none" or not children.wants_group(job, version):
+        if version is None or gang.group == "none" or not child_objects.wants_group(job, version):
             return ""
-        workload, group = children.group_of(job, version, self._world.writer.new_uid())
+        workload, group = child_objects.group_of(job, version, self._world.writer.new_uid())
         workloads = self._world.resource("workloads")
-        assert workloads is not None  # noqa: S101 - served wherever groups are
+        assert workloads is not None  # noqa: S101  # Served wherever groups are.
         self._create(gang, workloads, workload)
         return str(self._create(gang, self._groups, group)["metadata"]["name"])
 
     def settle(self, gang: Gang, namespace: str, name: str, pods: list[Json]) -> None:
-        """Write the condition of a group from the pods that were made for it."""
+        """Write the condition of a group for the pods that were created for it."""
         if not name or gang.group == "missing" or self._world.version is None:
             return
         group = self._world.find(self._groups, (namespace, name))
         if group is None:
             return
-        at, version = timestamp(self._began(gang)), self._world.version
+        when, version = timestamp(self._started_at(gang)), self._world.version
         if gang.group == "error":
             kind = initial_condition(version)
             text = gang.error
-            condition = jobstates.plain_condition(kind, "False", "SchedulerError", text, at)
+            condition = job_status.plain_condition(kind, "False", "SchedulerError", text, when)
         elif any(pod["spec"].get("nodeName") for pod in pods):
-            condition = group_condition(version, Attempt(), at)
+            condition = group_condition(version, Attempt(), when)
         else:
             return
         self._world.set_status(
@@ -83,7 +83,7 @@ class GroupBuilder:
         )
 
     def explain(self, gang: Gang, pods: list[Json]) -> None:
-        """Let the scheduler look at pods that are said to find no room. Raises `ValueError`."""
+        """Run the scheduler on pods whose script says that they do not fit. Raises `ValueError` if they do."""
         waiting = [pod for pod in pods if pod["status"].get("message")]
         by_group: dict[str, list[Json]] = {}
         for pod in waiting:
@@ -97,10 +97,14 @@ class GroupBuilder:
                 self._refuse(gang, pod, attempt.texts[pod["metadata"]["name"]])
 
     def _attempt(self, gang: Gang, name: str, waiting: list[Json]) -> Attempt:
-        room = self._world.room()
+        free_resources = self._world.free_resources()
         names = [pod["metadata"]["name"] for pod in waiting]
         if not name:
-            return refused(names, gang.error, None, "") if gang.error else room.place_alone(waiting)
+            return (
+                refused(names, gang.error, None, "")
+                if gang.error
+                else free_resources.place_alone(waiting)
+            )
         group = self._world.find(self._groups, (gang.namespace, name))
         if group is None:
             raise ValueError(f"its group {name} is not there")
@@ -116,22 +120,28 @@ class GroupBuilder:
         if gang.error:
             attempt = refused(names, gang.error, quorum, version)
         else:
-            attempt = room.place_group(
+            attempt = free_resources.place_group(
                 waiting, quorum, version=version, topology=gang.topology, placed=placed
             )
         kind = initial_condition(version)
-        if jobstates.condition_of(group, kind) is None:
-            condition = group_condition(version, attempt, timestamp(self._began(gang)))
+        if job_status.condition_of(group, kind) is None:
+            condition = group_condition(version, attempt, timestamp(self._started_at(gang)))
             status = {"conditions": [condition]}
             self._world.set_status(self._groups, group, status, "default-scheduler")
         return attempt
 
     def _refuse(self, gang: Gang, pod: Json, text: str) -> None:
-        at = self._began(gang)
-        status = pod_status("unschedulable", pod, timestamp(at), text)
+        when = self._started_at(gang)
+        status = pod_status("unschedulable", pod, timestamp(when), text)
         pod = self._world.set_status(PODS, pod, status, "default-scheduler")
         self._world.recorder.record(
-            pod, "FailedScheduling", text, source="default-scheduler", warning=True, at=at, count=7
+            pod,
+            "FailedScheduling",
+            text,
+            source="default-scheduler",
+            warning=True,
+            at=when,
+            count=7,
         )
 
     def _make(
@@ -145,23 +155,23 @@ class GroupBuilder:
         parent: str = "",
     ) -> Json:
         version = self._world.version or ""
-        group = shapes.pod_group(
+        group = manifests.pod_group(
             name, gang.namespace, version, quorum=quorum, workload=workload, parent=parent
         )
         if owners:
             group["metadata"]["ownerReferences"] = owners
         if gang.group == "going":
-            going = timestamp(self._now - timedelta(minutes=9))
-            group["metadata"] |= {"deletionTimestamp": going, "deletionGracePeriodSeconds": 0}
+            deleted_at = timestamp(self._now - timedelta(minutes=9))
+            group["metadata"] |= {"deletionTimestamp": deleted_at, "deletionGracePeriodSeconds": 0}
         return self._create(gang, self._groups, group)
 
     def _make_tree(self, gang: Gang, owners: list[Json]) -> None:
-        """Make a Workload, a CompositePodGroup and one PodGroup for each Job below it."""
+        """Create a Workload, a CompositePodGroup, and one PodGroup for each Job below it."""
         templates = [
             {
                 "name": role.name,
                 "schedulingConstraints": None,
-                "schedulingPolicy": shapes.policy(role.quorum),
+                "schedulingPolicy": manifests.policy(role.quorum),
             }
             for role in gang.roles
         ]
@@ -177,8 +187,8 @@ class GroupBuilder:
         }
         workloads = self._world.resource("workloads")
         composites = self._world.resource("compositepodgroups")
-        assert workloads is not None  # noqa: S101 - such gangs are for 1.37 only
-        assert composites is not None  # noqa: S101 - as above
+        assert workloads is not None  # noqa: S101  # Such gangs exist on 1.37 only.
+        assert composites is not None  # noqa: S101  # As above.
         self._create(gang, workloads, {"metadata": {"name": gang.name, **meta}, "spec": spec})
         reference = {"workloadName": gang.name, "templateName": "all"}
         composite = {
@@ -203,13 +213,13 @@ class GroupBuilder:
                     parent=gang.name,
                 )
 
-    def _began(self, gang: Gang) -> datetime:
-        return self._now - span(gang.started or gang.age) + timedelta(seconds=3)
+    def _started_at(self, gang: Gang) -> datetime:
+        return self._now - parse_duration(gang.started or gang.age) + timedelta(seconds=3)
 
     def _create(self, gang: Gang, resource: Resource, obj: Json) -> Json:
-        at = self._now - span(gang.age) + timedelta(seconds=1)
-        obj["metadata"]["creationTimestamp"] = timestamp(at)
+        when = self._now - parse_duration(gang.age) + timedelta(seconds=1)
+        obj["metadata"]["creationTimestamp"] = timestamp(when)
         manager = "kube-controller-manager"
-        made = typed(resource, self._world.writer.create(resource, obj, manager=manager))
-        self._world.scripted.add(made["metadata"]["uid"])
-        return made
+        created = typed(resource, self._world.writer.create(resource, obj, manager=manager))
+        self._world.scripted.add(created["metadata"]["uid"])
+        return created

@@ -1,4 +1,4 @@
-"""What controllers make: child Jobs of a JobSet, pods of a Job, Workload and PodGroup of a Job."""
+"""Objects that controllers create: child Jobs of a JobSet, pods of a Job, Workload and PodGroup of a Job."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import copy
 import hashlib
 from typing import Any
 
-from simulator.shapes import (
+from simulator.manifests import (
     JOBSET_VERSION,
     finish_pod_spec,
     owner_reference,
@@ -22,14 +22,14 @@ PRIORITIES = {"": 0, "low": -100, "research": 100, "production": 1000, "urgent":
 
 
 def child_jobs(jobset: Json) -> list[tuple[Json, Json]]:
-    """Return (entry, Job) for every Job that a JobSet wants, in the order of its spec."""
+    """Return (entry, Job) for every desired Job of a JobSet, in the order of its spec."""
     entries = jobset["spec"]["replicatedJobs"]
     total = sum(entry["replicas"] for entry in entries)
-    made: list[tuple[Json, Json]] = []
+    jobs: list[tuple[Json, Json]] = []
     for entry in entries:
         for index in range(entry["replicas"]):
-            made.append((entry, _child_job(jobset, entry, index, len(made), total)))
-    return made
+            jobs.append((entry, _child_job(jobset, entry, index, len(jobs), total)))
+    return jobs
 
 
 def _child_job(jobset: Json, entry: Json, index: int, position: int, total: int) -> Json:
@@ -76,7 +76,7 @@ def _job_key(namespace: str, name: str) -> str:
 
 
 def pod_of(job: Json, index: int, suffix: str) -> Json:
-    """Return a pod of a Job as it is when nobody has looked at it yet."""
+    """Return a new pod of a Job, before scheduler and kubelet have changed it."""
     template = job["spec"]["template"]
     spec = copy.deepcopy(template["spec"])
     meta = copy.deepcopy(template.get("metadata", {}))
@@ -109,7 +109,7 @@ def pod_of(job: Json, index: int, suffix: str) -> Json:
 
 
 def wants_group(job: Json, version: str | None) -> bool:
-    """Whether the Job controller of that version makes a Workload and a PodGroup for a Job."""
+    """Return whether the Job controller of this version creates a Workload and a PodGroup for a Job."""
     spec = job["spec"]
     if version is None or "schedulingGroup" in spec["template"]["spec"]:
         return False
@@ -120,13 +120,13 @@ def wants_group(job: Json, version: str | None) -> bool:
 
 
 def group_of(job: Json, version: str, workload_uid: str) -> tuple[Json, Json]:
-    """Return the Workload and the PodGroup that the Job controller makes for a Job."""
+    """Return the Workload and the PodGroup that the Job controller creates for a Job."""
     meta, spec = job["metadata"], job["spec"]
     quorum = spec["parallelism"] if version == "v1alpha2" else None
-    asked = spec.get("scheduling", {})
-    if "gang" in asked.get("schedulingPolicy", {}):
-        quorum = asked["schedulingPolicy"]["gang"].get("minCount", spec["parallelism"])
-    topology = asked.get("schedulingConstraints", {}).get("topology", [])
+    scheduling = spec.get("scheduling", {})
+    if "gang" in scheduling.get("schedulingPolicy", {}):
+        quorum = scheduling["schedulingPolicy"]["gang"].get("minCount", spec["parallelism"])
+    topology = scheduling.get("schedulingConstraints", {}).get("topology", [])
     name = f"{meta['name']}-{_hash(meta['uid'])}"
     template = f"{meta['name']}-pgt-0"
     owner = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta}
@@ -144,7 +144,7 @@ def group_of(job: Json, version: str, workload_uid: str) -> tuple[Json, Json]:
             "podGroupTemplates": [
                 {
                     "name": template,
-                    "schedulingConstraints": asked.get("schedulingConstraints"),
+                    "schedulingConstraints": scheduling.get("schedulingConstraints"),
                     "schedulingPolicy": policy(quorum),
                 }
             ],
@@ -167,5 +167,5 @@ def group_of(job: Json, version: str, workload_uid: str) -> tuple[Json, Json]:
 def _hash(text: str) -> str:
     digest = hashlib.sha1(text.encode(), usedforsecurity=False).digest()
     number = int.from_bytes(digest[:4], "big")
-    # The alphabet of Kubernetes' safe encoding: no vowels, nothing that reads as a word.
+    # The alphabet of Kubernetes' safe encoding, without vowels, so that it forms no words.
     return "".join("bcdfghjklmnpqrstvwxz2456789"[int(digit)] for digit in str(number))

@@ -1,7 +1,7 @@
-"""A small scheduler: which pod fits where, and what the real one says when it does not.
+"""Placement of the simulated scheduler: which pod fits where, and the real scheduler's text if none does.
 
-It takes the first node by name that fits, group after group, all or nothing where a quorum asks
-for it. Texts are those that kube-scheduler 1.37 and 1.36 were seen to write.
+It takes the first node by name that fits, group by group, and all or nothing where a quorum requires it. The
+texts were captured from kube-scheduler 1.37 and 1.36.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def amount(quantity: str) -> int:
 
 
 def requests_of(pod: Json) -> dict[str, int]:
-    """Return what a pod asks for in all, in thousandths."""
+    """Return the total requests of a pod, in thousandths."""
     total: Counter[str] = Counter({"pods": 1000})
     for container in pod["spec"]["containers"]:
         for name, quantity in container.get("resources", {}).get("requests", {}).items():
@@ -39,7 +39,7 @@ def requests_of(pod: Json) -> dict[str, int]:
 
 @dataclass
 class NodeInfo:
-    """One node and what is still free on it."""
+    """One node and its free resources."""
 
     name: str
     labels: dict[str, str]
@@ -49,16 +49,23 @@ class NodeInfo:
     free: dict[str, int]
 
     @classmethod
-    def of(cls, node: Json) -> NodeInfo:
-        """Return the room of an empty node."""
-        room = {key: amount(value) for key, value in node["status"]["allocatable"].items()}
+    def from_manifest(cls, node: Json) -> NodeInfo:
+        """Return an empty node."""
+        allocatable = {key: amount(value) for key, value in node["status"]["allocatable"].items()}
         spec, meta = node["spec"], node["metadata"]
         cordoned = bool(spec.get("unschedulable"))
         taints = list(spec.get("taints", []))
-        return cls(meta["name"], meta.get("labels", {}), taints, cordoned, room, dict(room))
+        return cls(
+            meta["name"],
+            meta.get("labels", {}),
+            taints,
+            cordoned,
+            allocatable,
+            dict(allocatable),
+        )
 
     def refuses(self, pod: Json, needs: dict[str, int]) -> tuple[list[str], bool]:
-        """Return why a pod cannot go here (empty when it can) and whether preemption might help."""
+        """Return why a pod does not fit (empty if it does), and whether preemption might help."""
         spec = pod["spec"]
         if self.cordoned:
             return ["node(s) were unschedulable"], False
@@ -73,7 +80,7 @@ class NodeInfo:
         return ["Too many pods" if n == "pods" else f"Insufficient {n}" for n in short], could
 
     def take(self, needs: dict[str, int], sign: int = -1) -> None:
-        """Use (or with +1 give back) room."""
+        """Reserve resources, or release them with +1."""
         for name, need in needs.items():
             self.free[name] = self.free.get(name, 0) + sign * need
 
@@ -92,7 +99,7 @@ def _tolerates(tolerations: Iterable[Json], taint: Json) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a group asks for: its quorum, members placed before, API version, placements to try."""
+    """Parameters of a group: its quorum, placed members, API version, and number of candidate placements."""
 
     quorum: int
     placed: int
@@ -102,62 +109,62 @@ class Limits:
 
 @dataclass
 class Attempt:
-    """What came of trying to place pods: nodes by pod name, texts of the others, group text."""
+    """Result of a placement attempt: nodes by pod name, texts of the other pods, and the group's text."""
 
     nodes: dict[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     group_text: str = ""
-    """Empty when the group was placed (or there is none)."""
+    """Empty if the group was placed, or without a group."""
 
 
-class Room:
-    """All nodes of a cluster and what is free on them."""
+class FreeResources:
+    """All nodes of a cluster with their free resources."""
 
     def __init__(self, nodes: Iterable[Json]) -> None:
-        self.nodes = {node["metadata"]["name"]: NodeInfo.of(node) for node in nodes}
+        self.nodes = {node["metadata"]["name"]: NodeInfo.from_manifest(node) for node in nodes}
 
-    def copy(self) -> Room:
-        """Return the same room, to be used up by itself."""
-        room = Room(())
-        room.nodes = {
+    def copy(self) -> FreeResources:
+        """Return an independent copy."""
+        free_resources = FreeResources(())
+        free_resources.nodes = {
             name: replace(node, free=dict(node.free)) for name, node in self.nodes.items()
         }
-        return room
+        return free_resources
 
     def take(self, node: str, needs: dict[str, int], sign: int = -1) -> None:
-        """Use (or with +1 give back) room of a node; one that is not there is nobody's."""
+        """Reserve resources of a node, or release them with +1. Unknown nodes are ignored."""
         if node in self.nodes:
             self.nodes[node].take(needs, sign)
 
     def place(self, pod: Json, domain: dict[str, str] | None = None) -> tuple[str, str, str]:
         """Put a pod on the first node that fits.
 
-        Returns node, own text, and the text of preemption that follows it outside groups.
+        Return the node, its own text, and the preemption text that follows it outside groups.
         """
         needs = requests_of(pod)
         reasons: Counter[str] = Counter()
         helped: Counter[str] = Counter()
         count = 0
-        for name in sorted(self.nodes, key=_natural):
+        for name in sorted(self.nodes, key=_natural_key):
             node = self.nodes[name]
             if any(node.labels.get(key) != value for key, value in (domain or {}).items()):
                 continue
             count += 1
-            why, could = node.refuses(pod, needs)
-            if not why:
+            reasons_of_node, could = node.refuses(pod, needs)
+            if not reasons_of_node:
                 node.take(needs)
                 return name, "", ""
-            reasons.update(why)
+            reasons.update(reasons_of_node)
             helped[
                 "No preemption victims found for incoming pod"
                 if could
                 else "Preemption is not helpful for scheduling"
             ] += 1
         front = f"0/{count} nodes are available: "
-        return "", front + _counts(reasons), f" preemption: {front}{_counts(helped)}"
+        return "", front + _join_counts(reasons), f" preemption: {front}{_join_counts(helped)}"
 
     def place_alone(self, pods: Sequence[Json]) -> Attempt:
-        """Place pods one by one, as if each were alone."""
+        """Place pods one by one, independently."""
         attempt = Attempt()
         for pod in pods:
             name = pod["metadata"]["name"]
@@ -180,10 +187,10 @@ class Room:
         """Place pods of a group: at least `quorum` of them (with those `placed` before) or none."""
         domains: list[dict[str, str] | None] = [None]
         if topology:
-            found = {
+            values = {
                 node.labels[topology] for node in self.nodes.values() if topology in node.labels
             }
-            domains = [{topology: value} for value in sorted(found)]
+            domains = [{topology: value} for value in sorted(values)]
         first: Attempt | None = None
         for domain in domains:
             limits = Limits(quorum, placed, version, len(domains))
@@ -195,17 +202,17 @@ class Room:
 
     def _try(self, pods: Sequence[Json], domain: dict[str, str] | None, limits: Limits) -> Attempt:
         attempt = Attempt()
-        left = [pod["metadata"]["name"] for pod in pods]
+        remaining = [pod["metadata"]["name"] for pod in pods]
         for pod in pods:
             name = pod["metadata"]["name"]
-            left.remove(name)
+            remaining.remove(name)
             node, text, _ = self.place(pod, domain)
             if node:
                 attempt.nodes[name] = node
                 continue
             attempt.texts[name] = text
-            # 1.37 stops when the quorum is out of reach, 1.36 looks at every pod.
-            reachable = limits.placed + len(attempt.nodes) + len(left)
+            # 1.37 stops when the quorum is out of reach, and 1.36 tries every pod.
+            reachable = limits.placed + len(attempt.nodes) + len(remaining)
             if reachable < limits.quorum and limits.version != "v1alpha2":
                 break
         if limits.placed + len(attempt.nodes) >= limits.quorum:
@@ -214,11 +221,13 @@ class Room:
         for name, node in attempt.nodes.items():
             self.take(node, requests_of(by_name[name]), +1)
         scheduled, attempt.nodes = list(attempt.nodes), {}
-        _explain(attempt, scheduled, left, limits)
+        _fill_texts(attempt, scheduled, remaining, limits)
         return attempt
 
 
-def _explain(attempt: Attempt, scheduled: list[str], left: list[str], limits: Limits) -> None:
+def _fill_texts(
+    attempt: Attempt, scheduled: list[str], remaining: list[str], limits: Limits
+) -> None:
     """Fill in the texts of a group that was not placed."""
     if limits.version == "v1alpha2":
         attempt.group_text = f"{_GROUP}, No preemption victims found for incoming preemptor"
@@ -226,35 +235,35 @@ def _explain(attempt: Attempt, scheduled: list[str], left: list[str], limits: Li
         for name in attempt.texts:
             attempt.texts[name] += tail
         waits = "waiting for minCount pods from a gang to be scheduled"
-        asked = "one or more plugins asked to wait and no plugin rejected pod"
-        attempt.texts.update(dict.fromkeys(scheduled, f"{_GROUP}, {waits}, {asked}"))
+        plugin_text = "one or more plugins asked to wait and no plugin rejected pod"
+        attempt.texts.update(dict.fromkeys(scheduled, f"{_GROUP}, {waits}, {plugin_text}"))
         return
     status = (
         f"0/{limits.placements} placements are available, first placement status: minCount "
         f"({limits.quorum}) cannot be satisfied: {limits.placed + len(scheduled)} scheduled, "
-        f"{len(left)} remaining"
+        f"{len(remaining)} remaining"
     )
     attempt.group_text = f"{_GROUP}, {status}{_TAIL}"
     attempt.texts.update(dict.fromkeys(scheduled, f"{_GROUP}, {attempt.group_text}"))
-    attempt.texts.update(dict.fromkeys(left, f"{_GROUP}, {status}"))
+    attempt.texts.update(dict.fromkeys(remaining, f"{_GROUP}, {status}"))
 
 
 def refused(names: Sequence[str], text: str, quorum: int | None, version: str) -> Attempt:
-    """Return what is said of pods whose first one is refused with this text, and then the rest."""
+    """Return the attempt for pods whose first one is refused with this text."""
     if quorum is None:
         return Attempt(texts=dict.fromkeys(names, text))
-    # 1.36 looks at every pod, so each has its own text.
+    # 1.36 tries every pod, so each one has a text of its own.
     own = names if version == "v1alpha2" else names[:1]
     attempt = Attempt(texts=dict.fromkeys(own, text))
-    _explain(attempt, [], list(names[1:]), Limits(quorum, 0, version, 1))
+    _fill_texts(attempt, [], list(names[1:]), Limits(quorum, 0, version, 1))
     return attempt
 
 
-def _counts(reasons: Counter[str]) -> str:
-    # Sorted as texts, the way the scheduler does it.
+def _join_counts(reasons: Counter[str]) -> str:
+    # Sorted as texts, like the scheduler.
     return ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items())) + "."
 
 
-def _natural(name: str) -> tuple[str, int]:
+def _natural_key(name: str) -> tuple[str, int]:
     front, _, number = name.rpartition("-")
     return (front, int(number)) if number.isdigit() else (name, 0)
