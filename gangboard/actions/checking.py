@@ -59,13 +59,13 @@ def check(execution: ActionExecution) -> float:
     gang = live.read_gang(found, stored, view)
     if execution.action.via == preconditions.VIA_GANGBOARD:
         ended_hold = execution.context.get("ended_hold", "")
-        not_due = hold_expiry.why_not_due(gang, execution.action.name, ended_hold, execution.now)
+        not_due = hold_expiry.reason_not_due(gang, execution.action.name, ended_hold, execution.now)
         if not_due:
             return exit_early(execution, _refused(not_due, ""))
     planned = _plan(execution, gang, levers)
     if not planned.allowed:
         return exit_early(execution, _refused(planned.why_not, planned.needs))
-    if (done := preconditions.exit_if_done_before(execution, gang, planned)) is not None:
+    if (done := preconditions.exit_if_already_applied(execution, gang, planned)) is not None:
         return exit_early(execution, done)
     execution.context.update(_to_compare_with(live, gang, planned))
     _write(execution, planned)
@@ -264,7 +264,7 @@ def _subject(path: str, patch: str, name: str, uid: str) -> dict[str, Any]:
         "name": name,
         "path": path,
         "uid": uid,
-        "wanted": patches.wanted_fields(patch),
+        "wanted": patches.patched_fields(patch),
         "generation": patches.tested(patch, "/metadata/generation"),
     }
 

@@ -187,7 +187,7 @@ def _inspect(action: Action, client: ActorClient, now: datetime) -> ActionState 
     )
     above = context.get("above")
     renewed_above = above is not None and _is_renewed(client, above)
-    lost = change_detection.hold_loss(client, hold) if hold is not None else ""
+    lost = change_detection.find_hold_loss(client, hold) if hold is not None else ""
     seconds = (now - since).total_seconds()
     if renewed_above and hold is not None and above is not None:
         sentence = (
@@ -272,7 +272,7 @@ def _undo(
     return ActionState.REVERTED
 
 
-def unguard_others(action: Action) -> None:
+def unguard_older_actions(action: Action) -> None:
     """Stop comparing older actions on the same objects: only the newest counts. In a transaction."""
     own = paths(action)
     older = Action.objects.filter(

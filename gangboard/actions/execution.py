@@ -97,7 +97,7 @@ class ActionExecution:
             pass
         self._confirmed = started
 
-    def must_be_ours(self) -> None:
+    def check_lease(self) -> None:
         """Raise ActionLostError when a request that begins now could outlive the lease.
 
         It is asked right before sending: a process that was stopped after it had written down that
@@ -179,7 +179,7 @@ def forget_future(execution: ActionExecution) -> None:
         if (moment := getattr(action, name)) is not None and moment > now + TOLERANCE
     }
     steps = [step for step in execution.steps if step.at is not None and step.at > now + TOLERANCE]
-    context = without_future(action.context, now)
+    context = reset_future_times(action.context, now)
     if not columns and not steps and context == action.context:
         return
     action.context = context
@@ -191,12 +191,12 @@ def forget_future(execution: ActionExecution) -> None:
     execution.write(context=True, also=correct_steps, **columns)
 
 
-def without_future(context: dict[str, Any], now: datetime) -> dict[str, Any]:
+def reset_future_times(context: dict[str, Any], now: datetime) -> dict[str, Any]:
     """Return the context of an action with now in place of each moment that lies in the future."""
     found = dict(context)
     for name, value in context.items():
         if isinstance(value, dict):
-            found[name] = without_future(value, now)
+            found[name] = reset_future_times(value, now)
         elif name in _MOMENTS and datetime.fromisoformat(value) > now + TOLERANCE:
             found[name] = now.isoformat()
     return found

@@ -214,11 +214,11 @@ def _try(execution: ActionExecution, step: ActionStep) -> bool:
         return bool(hold.get("uid")) or _has_settled(execution, hold)
     if hold.get("uid") not in (None, raw["metadata"]["uid"]):
         return True  # another one has its name
-    if not hold.get("uid") and patches.mark_of(raw) != execution.action.pk:
+    if not hold.get("uid") and patches.last_action_id(raw) != execution.action.pk:
         return True
     execution.checkpoint("removal:about-to-send")
     execution.write(step=step, step_columns={"sends": step.sends + 1, "at": execution.now})
-    execution.must_be_ours()
+    execution.check_lease()
     try:
         execution.client.delete(hold["path"], uid=raw["metadata"]["uid"])
     except KubeError as error:

@@ -136,7 +136,7 @@ def _request_release(ended: EndedHold, now: datetime, clock: DatabaseClock) -> A
     return actions.create(action_request, cluster, gang, None, now=now, clock=clock)
 
 
-def why_not_due(gang: Gang, job: str, ended_hold: str, now: datetime) -> str:
+def reason_not_due(gang: Gang, job: str, ended_hold: str, now: datetime) -> str:
     """Return why the Hold with this uid is not removed now, read live; empty where its end is over."""
     there = (hold for hold in gang.holds if hold.job_name == job)
     hold = next((hold for hold in there if hold.meta.ref.uid == ended_hold), None)

@@ -15,7 +15,7 @@ from typing import Any
 from django.db.models import Q
 
 from gangboard.actions.hold_cache import Mark, read_holds
-from gangboard.actions.step_results import sent_hold
+from gangboard.actions.step_results import hold_from_step
 from gangboard.domain.action import ActionState, StepKind, Verb
 from gangboard.domain.hold import Hold
 from gangboard.store.models import Action, ActionStep
@@ -84,7 +84,7 @@ def _is_from(step: ActionStep, hold: Hold) -> bool:
 
 def _with_exit(action: Action, step: ActionStep, uid: str, now: datetime) -> dict[str, Any]:
     context = dict(action.context)
-    context["hold"] = {**sent_hold(step, now), "uid": uid}
+    context["hold"] = {**hold_from_step(step, now), "uid": uid}
     context["exit"] = {
         "state": action.state,
         "sentence": action.message,

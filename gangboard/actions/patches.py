@@ -14,7 +14,7 @@ _ABSENT = {"suspend": False, "active": True, "parallelism": 1}
 """What a field of a spec that is not there means, by its name (owners; Kueue's Workload)."""
 
 
-def wanted_fields(patch: str) -> dict[str, Any]:
+def patched_fields(patch: str) -> dict[str, Any]:
     """Return JSON pointer → value of the fields of the spec that a JSON patch sets.
 
     A map that it adds for a field in it is none.
@@ -27,12 +27,12 @@ def wanted_fields(patch: str) -> dict[str, Any]:
     return {path: value for path, value in found.items() if value != {}}
 
 
-def leaves_mark(patch: str) -> bool:
+def sets_action_annotation(patch: str) -> bool:
     """Whether the patch leaves the id of its action in an annotation."""
     return ACTION_ANNOTATION.replace("/", "~1") in patch or f'"{ACTION_ANNOTATION}"' in patch
 
 
-def mark_of(raw: Json) -> str:
+def last_action_id(raw: Json) -> str:
     """Return the id of the action that changed an object last, or empty."""
     annotations = raw["metadata"].get("annotations") or {}
     return str(annotations.get(ACTION_ANNOTATION, ""))
@@ -64,12 +64,12 @@ def _found_at(raw: Json, pointer: str) -> Any:
     return found
 
 
-def has_all(raw: Json, wanted: dict[str, Any]) -> bool:
+def has_values(raw: Json, wanted: dict[str, Any]) -> bool:
     """Whether an object has these values."""
     return all(value_at(raw, pointer) == value for pointer, value in wanted.items())
 
 
-def in_words(wanted: dict[str, Any]) -> str:
+def describe_fields(wanted: dict[str, Any]) -> str:
     """Return `spec.suspend true` for a sentence."""
     return " and ".join(
         f"{pointer.strip('/').replace('/', '.')} {json.dumps(value)}"

@@ -80,7 +80,9 @@ def _withdrawn(execution: ActionExecution) -> str:
     return ""
 
 
-def exit_if_done_before(execution: ActionExecution, gang: Gang, planned: Plan) -> ActionExit | None:
+def exit_if_already_applied(
+    execution: ActionExecution, gang: Gang, planned: Plan
+) -> ActionExit | None:
     """Return the end of an action that has sent nothing yet and whose mark is on an object; None without one.
 
     The mark says that the action was carried out, and that the database is a copy from before. It stays when somebody
@@ -109,6 +111,6 @@ def _marked_beside(execution: ActionExecution, gang: Gang, planned: Plan) -> Obj
     for step in planned.steps:
         if step.kind is StepKind.PATCH and step.subject.uid not in owners:
             raw = get_object(execution.client, step.path)
-            if raw is not None and patches.mark_of(raw) == execution.action.pk:
+            if raw is not None and patches.last_action_id(raw) == execution.action.pk:
                 return step.subject
     return None

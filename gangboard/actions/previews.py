@@ -72,7 +72,7 @@ def preview_many(
     )
 
 
-def button_words(
+def button_labels(
     viewer: Viewer,
     subjects: Mapping[ActionRequest, Subject | RequestError],
     *,

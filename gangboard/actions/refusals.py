@@ -75,7 +75,7 @@ def _moved_on(execution: ActionExecution, step: ActionStep, name: str) -> Action
             if found != operation["value"]:
                 return ActionExit(
                     ActionState.CONFLICT,
-                    f"{name} has {patches.in_words({pointer: found})} now.",
+                    f"{name} has {patches.describe_fields({pointer: found})} now.",
                 )
     return ActionExit(ActionState.CONFLICT, f"{name} was changed at the same moment; ask again.")
 

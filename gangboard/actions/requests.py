@@ -170,7 +170,7 @@ def _checked_until(until: datetime | None, now: datetime) -> datetime | None:
     return until
 
 
-def of_same_keys(
+def find_by_idempotency_key(
     viewer: Viewer, action_requests: Iterable[ActionRequest], *, now: datetime
 ) -> dict[str, Action]:
     """Return the actions that this person's idempotency keys name, by key.
@@ -183,7 +183,9 @@ def of_same_keys(
     return {row.idempotency_key: row for row in rows} if keys else {}
 
 
-def free_keys(viewer: Viewer, action_requests: Iterable[ActionRequest], *, now: datetime) -> None:
+def release_expired_keys(
+    viewer: Viewer, action_requests: Iterable[ActionRequest], *, now: datetime
+) -> None:
     """Take the keys of requests from older actions that they name no longer (at most 1 query)."""
     keys = {one.idempotency_key for one in action_requests if one.idempotency_key}
     if keys:
@@ -195,7 +197,7 @@ def free_keys(viewer: Viewer, action_requests: Iterable[ActionRequest], *, now: 
         ).update(idempotency_key="")
 
 
-def accepted_before(action: Action, action_request: ActionRequest) -> AcceptedRequest:
+def accept_repeated(action: Action, action_request: ActionRequest) -> AcceptedRequest:
     """Return the earlier answer to the same key. Raises RequestError (KEY_REUSED)."""
     if action.body_hash != actions.body_hash(action_request):
         raise RequestError(

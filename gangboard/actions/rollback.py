@@ -62,7 +62,7 @@ def _is_by_our_hold(execution: ActionExecution, raw: Json) -> bool:
     annotations = raw["metadata"].get("annotations") or {}
     return (
         annotations.get(HELD_BY) == execution.context["hold"]["name"]
-        and patches.mark_of(raw) != execution.action.pk
+        and patches.last_action_id(raw) != execution.action.pk
         and patches.value_at(raw, "/spec/suspend") is True
     )
 
@@ -117,7 +117,7 @@ def _resume(execution: ActionExecution, path: str, raw: Json, name: str) -> str:
     execution.write(message=f"{name} is being resumed: the Hold had suspended it.", also=step.save)
     execution.reload_steps()
     execution.checkpoint("undo:about-to-send")
-    execution.must_be_ours()
+    execution.check_lease()
     why, state = "", StepState.DONE
     try:
         execution.client.json_patch(path, patch.encode())

@@ -20,7 +20,7 @@ from gangboard.actions import (
     unknown_outcomes,
 )
 from gangboard.actions.actor_client import Json
-from gangboard.actions.drift_detection import unguard_others
+from gangboard.actions.drift_detection import unguard_older_actions
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early
 from gangboard.domain.action import ActionState, StepKind, StepState
@@ -85,7 +85,7 @@ def _dropped(step: ActionStep, raw: Json) -> str:
     """
     if step.kind != StepKind.PATCH.value:
         return ""
-    gone = [one for one in patches.wanted_fields(step.patch) if not patches.has(raw, one)]
+    gone = [one for one in patches.patched_fields(step.patch) if not patches.has(raw, one)]
     if not gone:
         return ""
     field = gone[0].strip("/").replace("/", ".")
@@ -187,7 +187,7 @@ def _send(execution: ActionExecution, step: ActionStep) -> float:
         **columns,
     )
     execution.checkpoint(f"{step.kind}:about-to-send")
-    execution.must_be_ours()
+    execution.check_lease()
     try:
         answer = actor_client.send(execution.client, step)
     except KubeError as error:
@@ -205,7 +205,7 @@ def _on_the_way(
     A Hold that is made can be taken away again; with anything else the action counts as sent.
     """
     if step.kind == StepKind.CREATE_HOLD.value:
-        execution.context["hold"] = step_results.sent_hold(step, execution.now)
+        execution.context["hold"] = step_results.hold_from_step(step, execution.now)
         return None, {}
     return ActionState.SENT, {"sent_at": execution.action.sent_at or execution.now}
 
@@ -296,7 +296,7 @@ def _applied(execution: ActionExecution) -> float:
         applied_at=execution.now,
         sent_at=execution.action.sent_at or execution.now,
         context=True,
-        also=lambda: unguard_others(execution.action),
+        also=lambda: unguard_older_actions(execution.action),
     )
     execution.checkpoint("applied:written")
     return 0.0

@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 
 from gangboard.actions import requests
 from gangboard.actions.dispatch import wake
-from gangboard.actions.previews import button_words, preview_many
+from gangboard.actions.previews import button_labels, preview_many
 from gangboard.actions.requests import (
     MOST_AT_ONCE,
     AcceptedRequest,
@@ -83,18 +83,18 @@ def _take(
     """Yield the answer to each request in order. The stored objects are read once for all of them."""
     checked = requests.check_each(action_requests, now=now)
     complete = [one for one in checked if isinstance(one, ActionRequest)]
-    earlier = requests.of_same_keys(viewer, complete, now=now)
+    earlier = requests.find_by_idempotency_key(viewer, complete, now=now)
     new = [one for one in complete if one.idempotency_key not in earlier]
-    requests.free_keys(viewer, new, now=now)
+    requests.release_expired_keys(viewer, new, now=now)
     subjects = requests.find_subjects(viewer, new)
-    words = button_words(viewer, subjects, now=now)
+    words = button_labels(viewer, subjects, now=now)
     for one in checked:
         try:
             if isinstance(one, RequestError):
                 raise one
             action = earlier.get(one.idempotency_key)
             if action is not None:
-                yield requests.accepted_before(action, one)
+                yield requests.accept_repeated(action, one)
             else:
                 yield _create(
                     viewer,
@@ -145,8 +145,8 @@ def _met(
     viewer: Viewer, action_request: ActionRequest, cluster: Cluster, now: datetime
 ) -> AcceptedRequest:
     """Return the same action where somebody was quicker. Raises RequestError (KEY_REUSED, BUSY)."""
-    for earlier in requests.of_same_keys(viewer, [action_request], now=now).values():
-        return requests.accepted_before(earlier, action_request)
+    for earlier in requests.find_by_idempotency_key(viewer, [action_request], now=now).values():
+        return requests.accept_repeated(earlier, action_request)
     target = action_request.target
     found = Action.objects.filter(cluster=cluster, uid=target.uid, finished_at=None).first()
     if found is None:

@@ -15,7 +15,7 @@ from gangboard.domain.hold import HELD_BY
 from gangboard.store.models import ActionStep
 
 
-def sent_hold(step: ActionStep, now: datetime) -> dict[str, Any]:
+def hold_from_step(step: ActionStep, now: datetime) -> dict[str, Any]:
     """Return name, path and subject of the Hold that a step sends. Its uid is known once it exists."""
     body = json.loads(step.patch)
     name = body["metadata"]["name"]
@@ -51,24 +51,24 @@ def patched(
     execution: ActionExecution, step: ActionStep, raw: Json, columns: dict[str, Any]
 ) -> float:
     """Take in that a patch was carried out, and look whether the object has what it asked for."""
-    wanted = patches.wanted_fields(step.patch)
+    wanted = patches.patched_fields(step.patch)
     _note_generation(execution, step, raw)
     columns = {**columns, "state": StepState.DONE.value}
-    if patches.has_all(raw, wanted):
-        columns["result"] = f"It has {patches.in_words(wanted)} now."
+    if patches.has_values(raw, wanted):
+        columns["result"] = f"It has {patches.describe_fields(wanted)} now."
         # Before it was sent for the first time after an unknown outcome, the state was `unknown`.
         state = ActionState.SENT if execution.state is ActionState.UNKNOWN else None
         execution.write(state, step=step, step_columns=columns, context=True)
         execution.checkpoint(f"{step.kind}:recorded")
         return 0.0
     found = {pointer: patches.value_at(raw, pointer) for pointer in wanted}
-    columns["result"] = f"It has {patches.in_words(found)}."
+    columns["result"] = f"It has {patches.describe_fields(found)}."
     annotations = raw["metadata"].get("annotations") or {}
     holder = annotations.get("gangboard.dev/held-by", "")
     by = f" Hold {holder} turned it back." if holder else ""
     sentence = (
         f"The API server took the patch, but {step.subject['kind']} {step.subject['name']} came "
-        f"back with {patches.in_words(found)}.{by}"
+        f"back with {patches.describe_fields(found)}.{by}"
     )
     return exit_early(execution, ActionExit(ActionState.FAILED, sentence), step, columns)
 
@@ -120,13 +120,16 @@ def _was_resumed(execution: ActionExecution, step: ActionStep, raw: Json) -> boo
         for one in execution.steps
     )
     same = raw["metadata"]["uid"] == step.subject["uid"]
-    wanted = patches.wanted_fields(step.patch)
+    wanted = patches.patched_fields(step.patch)
     return (
-        removed and same and execution.action.verb == Verb.RESUME and patches.has_all(raw, wanted)
+        removed
+        and same
+        and execution.action.verb == Verb.RESUME
+        and patches.has_values(raw, wanted)
     )
 
 
-def found_applied(execution: ActionExecution, step: ActionStep, raw: Json) -> float:
+def record_found_applied(execution: ActionExecution, step: ActionStep, raw: Json) -> float:
     """Go on as if the answer had come. Whether it was undone meanwhile, verification tells."""
     return _found(
         execution, step, raw, "The answer was lost. The object shows that it was applied."

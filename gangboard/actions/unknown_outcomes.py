@@ -33,7 +33,7 @@ def _created(execution: ActionExecution, step: ActionStep) -> float:
     """Look for the object that was to be made. Its controller may have taken it away when it had acted."""
     raw = get_object(execution.client, f"{step.path}/{step.subject['name']}")
     name = f"{step.subject['kind']} {step.subject['name']}"
-    if raw is not None and patches.mark_of(raw) == execution.action.pk:
+    if raw is not None and patches.last_action_id(raw) == execution.action.pk:
         return step_results.created(execution, step, {})
     if raw is not None:
         sentence = f"Another {name} is there; nothing was changed."
@@ -49,7 +49,7 @@ def _created(execution: ActionExecution, step: ActionStep) -> float:
 def _hold_created(execution: ActionExecution, step: ActionStep) -> float:
     hold = execution.context["hold"]
     raw = get_object(execution.client, hold["path"])
-    if raw is not None and patches.mark_of(raw) == execution.action.pk:
+    if raw is not None and patches.last_action_id(raw) == execution.action.pk:
         return step_results.armed(execution, step, raw, {})
     if raw is None and not _has_settled(execution, step):
         return PAUSE
@@ -75,7 +75,7 @@ def _patched(execution: ActionExecution, step: ActionStep) -> float:
         sentence = refusals.another_object(name, uid, meta["uid"])
         return _lost(execution, step, ActionExit(ActionState.GONE, sentence))
     if _is_ours(execution, step, raw):
-        return step_results.found_applied(execution, step, raw)
+        return step_results.record_found_applied(execution, step, raw)
     met = step_results.met(execution, step, raw)
     if met is not None:
         return met
@@ -93,11 +93,11 @@ def _patched(execution: ActionExecution, step: ActionStep) -> float:
 
 def _is_ours(execution: ActionExecution, step: ActionStep, raw: actor_client.Json) -> bool:
     """Whether the object bears our mark; without one in the patch, whether it has what we asked for."""
-    if patches.leaves_mark(step.patch):
-        return patches.mark_of(raw) == execution.action.pk
-    wanted = patches.wanted_fields(step.patch)
+    if patches.sets_action_annotation(step.patch):
+        return patches.last_action_id(raw) == execution.action.pk
+    wanted = patches.patched_fields(step.patch)
     before = patches.tested(step.patch, "/metadata/generation")
-    return raw["metadata"].get("generation") != before and patches.has_all(raw, wanted)
+    return raw["metadata"].get("generation") != before and patches.has_values(raw, wanted)
 
 
 def _lost(execution: ActionExecution, step: ActionStep, exit_: ActionExit) -> float:
@@ -127,7 +127,7 @@ def _deleted(execution: ActionExecution, step: ActionStep) -> float:
         return _lost(execution, step, ActionExit(ActionState.FAILED, sentence))
     execution.checkpoint(f"{step.kind}:about-to-repeat")
     execution.write(step=step, step_columns={"sends": step.sends + 1})
-    execution.must_be_ours()
+    execution.check_lease()
     try:
         actor_client.send(execution.client, step)
     except KubeError as error:

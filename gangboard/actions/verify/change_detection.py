@@ -73,7 +73,7 @@ def _compare(
 ) -> None:
     meta, wanted = raw["metadata"], subject["wanted"]
     renewed = meta["uid"] != subject["uid"]
-    if not patches.has_all(raw, wanted):
+    if not patches.has_values(raw, wanted):
         changed.undone = undone(subject, raw, renewed=renewed, since=since, now=now)
         return
     if renewed:
@@ -81,7 +81,7 @@ def _compare(
         changed.moved.append(f"{subject['name']} was re-created meanwhile; {how}.")
         changed.renewed = True
     elif (meta.get("generation") or 0) > (subject["generation"] or 0):
-        still = f"; {patches.in_words(wanted)} did not change" if wanted else ""
+        still = f"; {patches.describe_fields(wanted)} did not change" if wanted else ""
         changed.moved.append(
             f"Somebody changed the spec of {subject['name']} meanwhile (generation "
             f"{subject['generation']} to {meta['generation']}){still}."
@@ -101,7 +101,7 @@ def undone(
     manager, time = patches.field_manager(raw, pointer)
     changed_at = read_time(raw["metadata"].get("creationTimestamp") if renewed else time)
     seconds = _held(since, changed_at, now)
-    value = patches.in_words({pointer: patches.value_at(raw, pointer)})
+    value = patches.describe_fields({pointer: patches.value_at(raw, pointer)})
     client = manager or "somebody"
     if renewed:
         sentence = (
@@ -128,7 +128,7 @@ def _held(since: datetime, changed_at: datetime | None, now: datetime) -> float:
     return min(max(reported, 0.0), watched)
 
 
-def hold_loss(client: ActorClient, hold: dict[str, Any]) -> str:
+def find_hold_loss(client: ActorClient, hold: dict[str, Any]) -> str:
     """Return what has happened to the Hold of a suspended Job, or empty. Raises KubeError."""
     raw = get_object(client, hold["path"])
     name = f"Hold {hold['name']}"

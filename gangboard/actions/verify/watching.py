@@ -8,7 +8,7 @@ from typing import Any
 from gangboard.actions import patches
 from gangboard.actions.actor_client import Json, get_object
 from gangboard.actions.checking import restarts_of
-from gangboard.actions.drift_detection import unguard_others
+from gangboard.actions.drift_detection import unguard_older_actions
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early, finish
 from gangboard.actions.live_objects import Live
@@ -91,7 +91,7 @@ def _decide(execution: ActionExecution, raws: list[Json], pods: tuple[Pod, ...])
     acted = all(_has_acted(execution, raw) for raw in raws)
     if watched >= context["watch"] and not left and acted:
         hold = relied_on(execution.action)
-        lost = change_detection.hold_loss(execution.client, hold) if hold is not None else ""
+        lost = change_detection.find_hold_loss(execution.client, hold) if hold is not None else ""
         return _hold_lost(execution, lost) if lost else _verified(execution)
     if watched > max(context["watch"], context["grace"] + BEYOND_GRACE):
         return _given_up(execution, left)
@@ -168,7 +168,7 @@ def _verified(execution: ActionExecution) -> float:
         sentence = sentence.replace(", siblings untouched", "")
 
     def also() -> None:
-        unguard_others(execution.action)
+        unguard_older_actions(execution.action)
         _note_native(execution, held=True)
 
     execution.checkpoint("verified:before-writing")
@@ -292,7 +292,7 @@ def _given_up(execution: ActionExecution, left: tuple[Pod, ...]) -> float:
     finish(
         execution,
         ActionExit(ActionState.FAILED, sentence, {"guarded": True}),
-        lambda: unguard_others(execution.action),
+        lambda: unguard_older_actions(execution.action),
     )
     return 0.0
 

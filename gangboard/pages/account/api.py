@@ -128,7 +128,7 @@ class SessionListView(ReadView):
     def delete(self, request: Request) -> Response:
         """End all sessions of the caller but that of this request."""
         read_query(request, Query)
-        own_sessions.end_others(viewer=signed_in(self.viewer()), keep=request.session)
+        own_sessions.end_other_sessions(viewer=signed_in(self.viewer()), keep=request.session)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 

@@ -15,7 +15,7 @@ def end_session(*, viewer: Viewer, session_id: int) -> bool:
     return sessions.end_session(session_id, user=user, by=viewer.name)
 
 
-def end_others(*, viewer: Viewer, keep: SessionBase) -> int:
+def end_other_sessions(*, viewer: Viewer, keep: SessionBase) -> int:
     """End all sessions of the viewer but one; return how many."""
     user = User.objects.get(pk=viewer.user_id)
     return sessions.end_sessions(user, by=viewer.name, keep=keep)

@@ -80,9 +80,9 @@ def end_session(request: HttpRequest, session_id: int) -> HttpResponse:
 
 
 @require_POST
-def end_others(request: HttpRequest) -> HttpResponse:
+def end_other_sessions(request: HttpRequest) -> HttpResponse:
     """End all sessions but this one."""
-    own_sessions.end_others(viewer=viewer_for(request), keep=request.session)
+    own_sessions.end_other_sessions(viewer=viewer_for(request), keep=request.session)
     return _back("sessions")
 
 

@@ -54,7 +54,9 @@ def cluster_detail(name: str, *, viewer: Viewer, now: datetime) -> ClusterRow | 
     return replace(row, claims=tuple(printable("/".join(claim)) for claim in claims))
 
 
-def find_slots(*, viewer: Viewer, liveness: Liveness | None = None, now: datetime) -> Slots | None:
+def find_slot_shortage(
+    *, viewer: Viewer, liveness: Liveness | None = None, now: datetime
+) -> Slots | None:
     """Return the slots of poll workers if there are fewer slots than clusters, for viewers of all clusters."""
     if not viewer.sees_everything:
         return None

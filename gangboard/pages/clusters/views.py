@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gangboard.pages.clusters.contents import ClusterContents, read_contents
-from gangboard.pages.clusters.queries import cluster_detail, find_slots, list_clusters
+from gangboard.pages.clusters.queries import cluster_detail, find_slot_shortage, list_clusters
 from gangboard.pages.clusters.rows import ClusterRow, without_contact
 from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
@@ -26,7 +26,7 @@ class ClustersPage(LivePage[tuple[ClusterRow, ...]]):
 
     def fragments(self, frame: Frame, found: tuple[ClusterRow, ...]) -> Fragments:
         """Return a card for each cluster."""
-        slots = find_slots(viewer=frame.viewer, liveness=frame.liveness, now=frame.now)
+        slots = find_slot_shortage(viewer=frame.viewer, liveness=frame.liveness, now=frame.now)
         contents = read_contents(viewer=frame.viewer, clusters=frame.clusters)
         cards = tuple(_card(row, contents.get(row.name)) for row in found)
         return (

@@ -106,7 +106,7 @@ class ActionForm(forms.Form):
             raise ValidationError(_NO_TIME) from error
 
     @property
-    def nothing_asked(self) -> str:
+    def missing_input(self) -> str:
         """The error of an address without a known verb or object, in a sentence; empty without one."""
         return next(
             (str(self.errors[name][0]) for name in ("verb", "target") if name in self.errors), ""

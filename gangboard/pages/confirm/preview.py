@@ -10,7 +10,7 @@ from gangboard.actions.previews import NO_SELECTION, preview_many
 from gangboard.actions.requests import RequestError, RequestErrorCode
 from gangboard.domain.action import ActionRequest, ActionTarget, Plan, Step, Verb
 from gangboard.pages.confirm.forms import ActionForm
-from gangboard.pages.confirm.queries import judge_selections, read_totals
+from gangboard.pages.confirm.queries import preview_selections, read_totals
 from gangboard.pages.confirm.rows import Confirmation, StepPreview, TargetPreview
 from gangboard.readmodels.action_labels import lever_label
 from gangboard.readmodels.action_rows import changes_of
@@ -25,7 +25,7 @@ def read_confirmation(*, viewer: Viewer, form: ActionForm, now: datetime) -> Con
     """Return the form with the plans of its objects and their effect together."""
     values = form.cleaned_data
     verb, targets = values["verb"], values["target"]
-    judged = judge_selections(
+    judged = preview_selections(
         viewer=viewer, verb=verb, targets=targets, forced=values["forced"], now=now
     )
     together = {uid: row.uids for row in judged for uid in row.uids}
@@ -69,7 +69,7 @@ def preview_targets(
 ) -> tuple[TargetPreview, ...]:
     """Return the preview of each object, in order.
 
-    `together` maps a uid to the uids of its selection, which `judge_selections` judges as a whole.
+    `together` maps a uid to the uids of its selection, which `preview_selections` judges as a whole.
     """
     requests = tuple(action_requests)
     plans = preview_many(viewer, requests, now=now, together=together)

@@ -30,7 +30,7 @@ from gangboard.store.uid_lookups import Reference, follow, read_referred
 _ENDED = (Health.SUCCEEDED, Health.FAILED)
 
 
-def judge_selections(
+def preview_selections(
     *,
     viewer: Viewer,
     verb: Verb,

@@ -169,7 +169,7 @@ class Confirmation:
     @property
     def refused(self) -> tuple[RefusedTargets, ...]:
         """The objects for which the action is not possible, by their reasons."""
-        return refused_together(self.previews)
+        return group_refused(self.previews)
 
     @property
     def single(self) -> TargetPreview | None:
@@ -197,7 +197,7 @@ class Confirmation:
         return count_objects(len(self.ready) or len(self.previews), self.previews)
 
     @property
-    def wants_until(self) -> bool:
+    def has_until_field(self) -> bool:
         """Whether the form has a field for an end: only Holds have one."""
         holds = any(target.lever == HOLD_LEVER for target in self.ready)
         return self.form.cleaned_data["verb"] is Verb.SUSPEND and holds
@@ -231,7 +231,7 @@ def count_objects(number: int, previews: Iterable[TargetPreview]) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def refused_together(previews: Iterable[TargetPreview]) -> tuple[RefusedTargets, ...]:
+def group_refused(previews: Iterable[TargetPreview]) -> tuple[RefusedTargets, ...]:
     """Return the objects for which the action is not possible, grouped by reason, in order."""
     groups: dict[tuple[str, str], list[TargetPreview]] = {}
     for target in previews:

@@ -30,7 +30,7 @@ from gangboard.web.fresh import require_fresh
 from gangboard.web.kept_forms import keeps_form, kept_form
 from gangboard.web.layout import plain_page
 
-THERE_IS_NONE = "There is no such object, or you may not see it."
+NO_SUCH_OBJECT = "There is no such object, or you may not see it."
 
 
 @keeps_form("confirm", fields=("verb", "target", "reason", "zone", "until", "forced", "gang"))
@@ -40,8 +40,8 @@ def confirm(request: HttpRequest) -> HttpResponse:
     viewer = viewer_for(request)
     data = request.POST if request.method == "POST" else kept_form(request) or request.GET
     form = ActionForm(data)
-    if form.nothing_asked:
-        return _render_problem(request, viewer, form.nothing_asked, 400)
+    if form.missing_input:
+        return _render_problem(request, viewer, form.missing_input, 400)
     if len(form.requests) > 1 and (again := require_fresh(request)):
         return again
     if request.method == "POST":
@@ -143,7 +143,7 @@ def _render_problem(
 def _missing(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     if not _in_dialog(request):
         raise Http404
-    return _render_problem(request, viewer, THERE_IS_NONE, 404)
+    return _render_problem(request, viewer, NO_SUCH_OBJECT, 404)
 
 
 def _render(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gangboard.domain.health import Health
 from gangboard.pages.gang.next_steps import NextStep, make_steps_to_take
 from gangboard.pages.gang.rows import GangDetail
-from gangboard.pages.gang.tree import offer_now, suspends_of, unsettled
+from gangboard.pages.gang.tree import current_offer, suspends_of, unsettled_action
 from gangboard.readmodels.action_labels import Note, notes
 from gangboard.readmodels.printable import printable
 from gangboard.web.live.fragments import Fragment
@@ -17,8 +17,8 @@ SHOWN_LABELS = 8
 def steps_to_take(detail: GangDetail) -> tuple[NextStep, ...]:
     """Return its advice as steps, with the buttons of the gang and its Jobs that carry some out."""
     own = (
-        offer_now(detail.actions, detail.open_action),
-        *(offer_now(job.actions, job.open_action) for job in detail.jobs),
+        current_offer(detail.actions, detail.open_action),
+        *(current_offer(job.actions, job.open_action) for job in detail.jobs),
     )
     buttons = (offer for offer in own if offer is not None)
     return make_steps_to_take(detail.row.next_steps, detail.named, buttons)
@@ -37,8 +37,8 @@ def owner_fragment(detail: GangDetail) -> Fragment:
     """Return the button of the owner, with the action on it that is not over."""
     # A finished gang cannot be suspended, so the page shows no button and no reason.
     over = detail.row.health in (Health.FAILED, Health.SUCCEEDED)
-    offer = None if over else offer_now(detail.actions, detail.open_action)
-    last = unsettled(detail.history, detail.row.uid)
+    offer = None if over else current_offer(detail.actions, detail.open_action)
+    last = unsettled_action(detail.history, detail.row.uid)
     context = {"offer": offer, "last": last, "why_id": "why-owner"}
     return Fragment("owner", "gang/owner.html", context, tuple(context.values()))
 
@@ -46,7 +46,7 @@ def owner_fragment(detail: GangDetail) -> Fragment:
 def facts_fragment(detail: GangDetail) -> Fragment:
     """Return the facts of a gang, and its maker with a button."""
     maker = detail.maker
-    offer = offer_now(maker.actions, maker.open_action) if maker is not None else None
+    offer = current_offer(maker.actions, maker.open_action) if maker is not None else None
     context = {
         "row": detail.row,
         "kind_facts": detail.facts,

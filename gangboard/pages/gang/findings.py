@@ -79,7 +79,7 @@ def finding_row(finding: Finding, advice: Iterable[str] | None = None) -> Findin
     )
 
 
-def finding_then(row: FindingRow) -> FindingRow:
+def last_known_finding(row: FindingRow) -> FindingRow:
     """Return the last known finding. It may be outdated, so it carries no advice."""
     return replace(
         row,
@@ -92,7 +92,7 @@ def finding_then(row: FindingRow) -> FindingRow:
     )
 
 
-def member_then(row: MemberRow) -> MemberRow:
+def last_known_member(row: MemberRow) -> MemberRow:
     """Return the last known pod: on its last node, in an unknown state."""
     return replace(
         row,

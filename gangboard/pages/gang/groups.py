@@ -83,7 +83,7 @@ _DEEPEST = 4
 """Steps that are drawn; core groups stand four deep at most, and another API's above them."""
 
 
-def as_tree(rows: Sequence[GroupOfGangRow]) -> tuple[GroupOfGangRow, ...]:
+def order_as_tree(rows: Sequence[GroupOfGangRow]) -> tuple[GroupOfGangRow, ...]:
     """Return the rows as a tree: each follows its parent or its Workload, with its depth.
 
     Rows of one gang, which are in one namespace. Those side by side stay in their order. Where groups own
@@ -131,7 +131,7 @@ class JobsScheduledAlike:
         return self.count - len(self.names)
 
 
-def scheduled_alike(jobs: Iterable[tuple[str, str, str]]) -> tuple[JobsScheduledAlike, ...]:
+def group_by_scheduling(jobs: Iterable[tuple[str, str, str]]) -> tuple[JobsScheduledAlike, ...]:
     """Return the ways in which Jobs are scheduled, in the order of the first Job of each.
 
     A Job is given as its name, how its pods are scheduled, and why.

@@ -14,8 +14,13 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.verdict import GangMode, JobState
 from gangboard.pages.gang.events import EventRow, recent_events
-from gangboard.pages.gang.findings import FindingRow, finding_row, finding_then, member_then
-from gangboard.pages.gang.groups import as_tree, group_matrix
+from gangboard.pages.gang.findings import (
+    FindingRow,
+    finding_row,
+    last_known_finding,
+    last_known_member,
+)
+from gangboard.pages.gang.groups import group_matrix, order_as_tree
 from gangboard.pages.gang.history import read_gang_history
 from gangboard.pages.gang.next_steps import named_objects
 from gangboard.pages.gang.queue_waits import QueueWait, queue_of_gang, read_waits
@@ -169,7 +174,7 @@ def _read(source: _Source) -> GangDetail:
         findings=findings,
         jobs=tuple(_job(job, redaction, row, acting) for job in detail.jobs),
         members=tuple(member_row(member) for member in detail.members),
-        groups=tuple(_group(group, detail, redaction) for group in as_tree(groups.rows)),
+        groups=tuple(_group(group, detail, redaction) for group in order_as_tree(groups.rows)),
         gang_mode=_printable_mode(detail.gang_mode),
         matrix=group_matrix(detail.jobs, detail.members),
         facts=tuple(
@@ -281,9 +286,9 @@ def _then(detail: GangDetail) -> GangDetail:
     """Return the gang of a cluster that is silent: all that was seen of it is of the last look."""
     return replace(
         detail,
-        findings=tuple(finding_then(item) for item in detail.findings),
+        findings=tuple(last_known_finding(item) for item in detail.findings),
         jobs=tuple(_job_then(job) for job in detail.jobs),
-        members=tuple(member_then(member) for member in detail.members),
+        members=tuple(last_known_member(member) for member in detail.members),
         gang_mode=None,
         matrix=None,
     )

@@ -57,7 +57,7 @@ class TreeLine:
         return element_key(self.job.uid if self.job is not None else self.name)
 
     @property
-    def says_why(self) -> bool:
+    def has_own_reason(self) -> bool:
         """Whether the reason of an off-button stands in its own row."""
         return self.why_id != WHY_ALL
 
@@ -98,7 +98,7 @@ class SelectionBar:
     """(verb, word) of each button for the Jobs that are ticked."""
     meanings: tuple[tuple[str, str], ...]
     """(word, sentence) of buttons that do less than their verb says."""
-    others_run: bool
+    leaves_others_running: bool
     """At least two Jobs run, so one that is suspended leaves one that runs on."""
 
 
@@ -210,7 +210,7 @@ def tree_lines(
     # The owner's own button stands in the heading; a Job that is a gang by itself has only that.
     jobs = [(job, job.uid != detail.row.uid) for job in detail.jobs]
     offers = [
-        _offer_unless(above, offer_now(job.actions, job.open_action))
+        _offer_unless(above, current_offer(job.actions, job.open_action))
         if own and not job.finished
         else None
         for job, own in jobs
@@ -226,7 +226,7 @@ def tree_lines(
             branches.pop(job.name, None),
             offer,
             WHY_ALL if why_all else f"why-{element_key(job.uid)}",
-            unsettled(detail.history, job.uid) if own else None,
+            unsettled_action(detail.history, job.uid) if own else None,
             job.message if job.message not in shown and job.state.word not in WELL else "",
             job.past,
         )
@@ -254,7 +254,7 @@ def _for_each(offer: OfferRow) -> tuple[str, str]:
     return for_each(offer.why_not, offer.kind, offer.name), offer.needs
 
 
-def offer_now(offers: Iterable[OfferRow], busy: ActionRow | None) -> OfferRow | None:
+def current_offer(offers: Iterable[OfferRow], busy: ActionRow | None) -> OfferRow | None:
     """Return the button that changes something; it is off while an action is not over."""
     offer = next((offer for offer in offers if offer.primary), None)
     if offer is None or busy is None or not offer.allowed:
@@ -269,7 +269,7 @@ def suspends_of(jobs: Iterable[JobRow]) -> Iterable[tuple[JobRow, OfferRow]]:
     )
 
 
-def unsettled(history: Iterable[ActionRow], uid: str) -> ActionRow | None:
+def unsettled_action(history: Iterable[ActionRow], uid: str) -> ActionRow | None:
     """Return the newest action on an object unless it went as it should: that shows in its state."""
     newest = next((row for row in history if row.uid == uid), None)
     return None if newest is None or newest.went_well else newest

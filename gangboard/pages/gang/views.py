@@ -18,7 +18,7 @@ from gangboard.pages.gang.actions import (
     steps_context,
 )
 from gangboard.pages.gang.bundle import bundle_text
-from gangboard.pages.gang.groups import scheduled_alike
+from gangboard.pages.gang.groups import group_by_scheduling
 from gangboard.pages.gang.history import DeletedGang, GangHistory, find_deleted_gang
 from gangboard.pages.gang.queries import find_gangs_named, gang_detail
 from gangboard.pages.gang.rows import GangDetail
@@ -154,7 +154,7 @@ def _groups(detail: GangDetail) -> Fragment:
         # How pods of a silent cluster are scheduled now is not known.
         "scheduling": ()
         if detail.row.members_were
-        else scheduled_alike(
+        else group_by_scheduling(
             (job.name, job.scheduling.label, job.scheduling.reason) for job in detail.jobs
         ),
     }

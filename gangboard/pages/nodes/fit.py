@@ -25,7 +25,7 @@ from gangboard.readmodels.quantities import quantity_text
 from gangboard.store.models import Gang
 from gangboard.store.objects import read_objects
 
-PODS_ASKED = 12
+MAX_SAMPLED_PODS = 12
 """Waiting pods of one gang that are read at the most: pods of one Job ask for the same."""
 
 
@@ -75,7 +75,7 @@ def _some_waiting(members: Iterable[MemberState]) -> list[str]:
             others.append(member.ref.uid)
         else:
             firsts[kind] = member.ref.uid
-    return [*firsts.values(), *others][:PODS_ASKED]
+    return [*firsts.values(), *others][:MAX_SAMPLED_PODS]
 
 
 def _row(gang: GangRow, fit: Sequence[FitRow], node: OneNode, pods: Sequence[Pod]) -> WaitingRow:
