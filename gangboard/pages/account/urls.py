@@ -1,4 +1,4 @@
-"""The addresses of the account."""
+"""URLs of the account."""
 
 from __future__ import annotations
 
