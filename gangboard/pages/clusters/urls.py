@@ -1,4 +1,4 @@
-"""The addresses of clusters. A name of a cluster can stand in no fixed part of them."""
+"""URLs of clusters. Fixed URLs do not begin like that of a cluster, so any cluster name is possible."""
 
 from __future__ import annotations
 
