@@ -30,7 +30,7 @@ class CachedHold:
     action: str
     """Id of the action that created it, or empty."""
     until: datetime | None
-    """Its end. None if it has none, or is being deleted."""
+    """Its end, or None if it has no end or is being deleted."""
 
 
 class HoldCache:

@@ -39,7 +39,7 @@ def last_action_id(raw: Json) -> str:
 
 
 def tested_value(patch: str, pointer: str) -> Any:
-    """Return the value that a JSON patch tests at a pointer. None if it has no test there."""
+    """Return the value that a JSON patch tests at a pointer, or None if it has no test there."""
     for operation in json.loads(patch):
         if operation["op"] == "test" and operation["path"] == pointer:
             return operation["value"]

@@ -24,7 +24,7 @@ class ClusterContents:
     """Gangs by health, worst first. All gangs of a silent cluster are unknown."""
     nodes_known: bool
     totals: Pool | None
-    """All nodes together. None without nodes, or if they are unknown."""
+    """All nodes together, or None without nodes or if they are unknown."""
 
     @property
     def nodes(self) -> int:

@@ -59,7 +59,7 @@ def find_slot_shortage(
 ) -> Slots | None:
     """Return the slots of poll workers if there are fewer slots than clusters, else None.
 
-    Only viewers of all clusters get a result.
+    The result is None for viewers who may not see all clusters.
     """
     if not viewer.sees_everything:
         return None
@@ -195,7 +195,7 @@ def _lever_board(
     *,
     sees_all: bool,
 ) -> LeverBoard:
-    """Return the levers. Only viewers of the whole cluster get the command."""
+    """Return the levers, with the command only for viewers of the whole cluster."""
     if freshness.level is Level.NEVER:
         sentence = f"What can be stopped in it is not known: it {freshness.has_not_once}."
         return LeverBoard((), sentence, "")

@@ -42,7 +42,7 @@ class ResourceRow:
     sentence: str = shown("What it means")
     needed: bool = shown("Needed", "Without it no verdict can be given.")
     stored_objects: int | None
-    """Number of stored objects, from the last successful read. None if the viewer may not know it."""
+    """Number of stored objects at the last successful read, or None if the viewer may not know it."""
 
     @shown_property("Objects", "Objects read; null when they cannot be counted.")
     def objects(self) -> int | None:
@@ -175,7 +175,7 @@ class ClusterRow:
         return self.levers.sentence
 
     step: ReachStep | None
-    """The step that makes it readable. None if it is readable, or if the viewer sees only a part of it."""
+    """The step that makes it readable, or None for readable clusters and viewers of only a part of it."""
 
     @shown_property(
         "Next command",
@@ -211,7 +211,7 @@ class ClusterRow:
     holder: str
     """The worker that polls it now, or empty."""
     claims: tuple[str, ...] | None = None
-    """Owners that claim independent Jobs, as `namespace/name`. None in lists, which do not read them."""
+    """Owners that claim independent Jobs, as `namespace/name`. Lists do not read them and have None."""
 
     @property
     def sentence(self) -> str:
@@ -240,7 +240,7 @@ class ClusterRow:
 
     @property
     def objects(self) -> int | None:
-        """The number of stored objects, from the last successful reads. None before the first answer."""
+        """The number of stored objects at the last successful reads, or None before the first answer."""
         if self.freshness.level is Level.NEVER:
             return None
         return sum(row.stored_objects or 0 for row in self.resources)

@@ -93,7 +93,7 @@ def _selection_row(
 
 
 def _owner_offer(viewer: Viewer, gang: Gang, cluster: Freshness, now: datetime) -> OfferRow | None:
-    """Return the suspend button of the owner, as on its page. None if it is disabled."""
+    """Return the suspend button of the owner, as on its page, or None if it is disabled."""
     if Action.objects.filter(cluster_id=gang.cluster_id, uid=gang.uid, finished_at=None).exists():
         return None
     subjects = [owner_subject(gang)]
@@ -167,7 +167,7 @@ def _sum_accelerators(
 
 
 def _accelerators_per_pod(owner: object) -> float | None:
-    """Return the accelerators of each pod of an owner. None if they differ or are unknown."""
+    """Return the accelerators of each pod of an owner, or None if they differ or are unknown."""
     if not isinstance(owner, Owner):
         return None
     amounts = {

@@ -108,7 +108,7 @@ class ActionTotals:
     pods: int
     """Pods that exist and have not ended."""
     accelerators: float | None
-    """Accelerators of the pods on nodes. None if the request of a pod is unknown."""
+    """Accelerators of the pods on nodes, or None if the request of a pod is unknown."""
 
     @property
     def sentence(self) -> str:

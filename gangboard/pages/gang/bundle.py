@@ -16,7 +16,7 @@ from gangboard.readmodels.members import Branch, make_branches
 
 MOST_TIMELINE = 20
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~#&])")
-"""Characters with a meaning in Markdown or its HTML. Of these, names and numbers contain only `_`."""
+"""Characters with a meaning in Markdown or its HTML. Names and numbers contain none of them but `_`."""
 _TOKEN = re.compile(r"\S+")
 _LINKED = re.compile(r"[@#]|://|www\.", re.IGNORECASE)
 """GitHub and GitLab turn words with these into mentions, references and links, even when escaped."""
@@ -196,7 +196,7 @@ def _facts(row: GangRow, detail: GangDetail) -> Iterator[str]:
 
 def _commands(detail: GangDetail) -> Iterator[str]:
     if detail.commands:
-        # All names in commands are safe in a shell, so none of them can end the code block.
+        # Names in commands are safe in a shell, so they cannot end the code block.
         lines = (
             line for command in detail.commands for line in (f"# {command.meaning}", command.text)
         )

@@ -47,7 +47,7 @@ class GroupMatrix:
 
 
 def group_matrix(jobs: Sequence[JobState], members: Sequence[MemberState]) -> GroupMatrix | None:
-    """Return the pods per group and Job. None if each group has Jobs of only one role."""
+    """Return the pods per group and Job, or None if each group has Jobs of only one role."""
     roles = {job.ref.name: job.part for job in jobs}
     roles_by_group: dict[str, set[str]] = defaultdict(set)
     for member in members:

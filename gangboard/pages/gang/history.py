@@ -62,7 +62,7 @@ class GangHistory:
     """Outages of its cluster within the time of `spans`, the newest first."""
     wait: Wait | None = None
     typical: TypicalWait | None = None
-    """None without a wait to compare."""
+    """The typical wait, or None without a wait to compare."""
 
     @property
     def printed_fields(self) -> tuple[object, ...]:
@@ -72,7 +72,7 @@ class GangHistory:
 
     @property
     def waits(self) -> Waits | None:
-        """The wait and the typical wait. None if the gang was not seen waiting."""
+        """The wait and the typical wait, or None if the gang was not seen waiting."""
         if self.wait is None:
             return None
         typical = None
@@ -138,7 +138,7 @@ def read_gang_history(
 
 
 def find_deleted_gang(*, viewer: Viewer, gang_id: str, now: datetime) -> DeletedGang | None:
-    """Return the history of a deleted gang. None if it does not exist or the viewer may not see it."""
+    """Return the history of a deleted gang, or None if it does not exist or the viewer may not see it."""
     if "\x00" in gang_id:  # the one character that PostgreSQL refuses
         return None
     spans = VerdictSpan.objects.filter(viewer.gang_filter(), gang_id=gang_id)

@@ -307,7 +307,7 @@ class GangDetail:
 
     @property
     def verdict(self) -> FindingRow | None:
-        """The finding of the verdict. None if the last findings may be outdated."""
+        """The finding of the verdict, or None if the last findings may be outdated."""
         if self.findings and self.findings[0].code == self.row.code:
             return self.findings[0]
         return None

@@ -32,7 +32,7 @@ class GangAddress:
     namespace: str
     kind: str
     api_group: str | None
-    """None if the address has none. Empty for the core group, which is written as `Pod.`."""
+    """The API group, or None if the address has none. It is empty for the core group, written as `Pod.`."""
     name: str
 
 
@@ -120,7 +120,7 @@ def _head(detail: GangDetail, now: datetime) -> Iterator[str]:
     row = detail.row
     version = f"{row.api_group}/{row.api_version}".strip("/")
     yield f"{row.kind} {row.namespace}/{row.name} in cluster {row.cluster} ({version})"
-    # The last known stage says nothing about an unknown health.
+    # An unknown health has no stage.
     stage = "" if row.health == Health.UNKNOWN else f" · stage {row.stage}"
     age = standing_text(row.since, now, first_seen=row.since_first_seen)
     yield f"{row.face.icon} {row.face.label}{stage} · {row.code} · for {age}"

@@ -41,9 +41,9 @@ class TreeLine:
 
     name: str
     job: JobRow | None
-    """None for a role, and for pods without a known Job."""
+    """The Job, or None for a role and for pods without a known Job."""
     branch: Branch | None
-    """Its pods. None without pods."""
+    """Its pods, or None without pods."""
     offer: OfferRow | None = None
     why_id: str = ""
     last: ActionRow | None = None

@@ -53,7 +53,7 @@ MOST_WAITING = 50
 def read_node(
     *, viewer: Viewer, cluster: str, name: str, clusters: Mapping[int, Freshness], now: datetime
 ) -> NodeDetail | None:
-    """Return the node (about 8 queries). None if it does not exist or the viewer may not see it.
+    """Return the node, or None if it does not exist or the viewer may not see it (about 8 queries).
 
     `clusters` are all clusters that the viewer may see.
     """

@@ -32,7 +32,7 @@ class NodePodRow:
     name: str = shown("Pod")
     uid: str = shown("UID")
     member: MemberRow | None
-    """The pod as a member of its gang. None for a pod without a gang."""
+    """The pod as a member of its gang, or None for a pod without a gang."""
 
     @shown_property("State", "Null for a pod of no gang.", choices=Health, may_be_absent=True)
     def state(self) -> str | None:

@@ -96,7 +96,7 @@ class NodeJobsPage(LivePage[tuple[NodeJob, ...]]):
         return f"{super().live}?{urlencode({'cluster': self.cluster, 'node': self.node})}"
 
     def read(self, frame: Frame) -> tuple[NodeJob, ...] | None:
-        """Return the Jobs. None if the viewer may not see the cluster.
+        """Return the Jobs, or None if the viewer may not see the cluster.
 
         A node that the viewer may not see and a node without Jobs look the same.
         """
