@@ -1,4 +1,4 @@
-"""URLs of clusters. Fixed URLs do not begin like that of a cluster, so any cluster name is possible."""
+"""URLs of clusters. In the place of a cluster's name the only fixed part is `trials`, a reserved name."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from gangboard.store.people import PeopleError
 
 
 class RoleChoice(TypedDict):
-    """A role in a cluster and namespace. None and the empty string mean all of them."""
+    """A role in a cluster and namespace. A missing or empty value stands for all of them."""
 
     role: str
     cluster: str | None
@@ -58,7 +58,7 @@ def make_link(*, viewer: Viewer, name: str) -> tuple[str, datetime]:
 
 
 def set_disabled(*, viewer: Viewer, name: str, disabled: bool) -> None:
-    """Disable or reopen an account. Do nothing if it already has this state."""
+    """Disable or reopen an account. An account that already has this state does not change."""
     by = _admin(viewer)
     user = people.known_user(name)
     if disabled is not user.is_active:

@@ -1,4 +1,4 @@
-"""People, their roles, and group roles. Only admins of everything may read them."""
+"""People, their roles, and group roles, for admins of everything. Other viewers get no rows."""
 
 from __future__ import annotations
 

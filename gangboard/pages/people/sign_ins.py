@@ -1,4 +1,4 @@
-"""Everybody's tokens and sessions. Only admins of everything may read them."""
+"""Everybody's tokens and sessions, for admins of everything. Other viewers get no rows."""
 
 from __future__ import annotations
 
