@@ -43,7 +43,7 @@ def links(viewer: Viewer, gang: Gang) -> list[TextSegment]:
     assert "".join(segment.text for segment in segments) == MESSAGE
     found = [segment for segment in segments if segment.gang_id or segment.board_of]
     page = render_to_string(
-        "gang/segments.html", {"segments": segments, "cluster": gang.cluster.name}
+        "gang/pieces.html", {"segments": segments, "cluster": gang.cluster.name}
     )
     addresses = [
         reverse("gang", args=[one.gang_id]) if one.gang_id else f"/?cluster={one.board_of}"
