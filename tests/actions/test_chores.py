@@ -1,4 +1,4 @@
-"""What is done for a cluster after the fact: by one worker at a time, and not for long where it hangs."""
+"""Inspection and proofs of a cluster: by one worker at a time, and with a time limit for hanging clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The clock is set back: what was written down before lies in the future, and nothing waits for it."""
+"""The clock is set back: stored times lie in the future, and actions do not wait for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sweep reads the Holds that have changed, however many there are, and finds in them what it must."""
+"""The cache of Holds: a sweep decodes only changed Holds, and finds the expired and orphaned ones."""
 
 from __future__ import annotations
 

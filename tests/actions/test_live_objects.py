@@ -1,4 +1,4 @@
-"""What an action reads of a cluster has an end, whatever the cluster gives."""
+"""Live reads of an action are bounded, also if a list of the cluster never ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is planned on stored objects is planned on live ones too, whatever another namespace says of their uids."""
+"""Plans on stored and live objects agree, also if objects of another namespace use the same uids."""
 
 from __future__ import annotations
 

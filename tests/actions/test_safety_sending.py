@@ -1,4 +1,4 @@
-"""Action safety, S5 to S7: what was taken is not lost, not sent twice, and not believed too early."""
+"""Action safety, S5 to S7: accepted actions are not lost, not sent twice, and not verified too early."""
 
 from __future__ import annotations
 

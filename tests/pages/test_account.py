@@ -1,4 +1,4 @@
-"""One's own account: roles, tokens and views, on the page and by the API."""
+"""The viewer's own account: roles, tokens and views, on the page and in the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After `verified`: what the sweeper notices, ends of Holds, proofs, and Holds that nobody asked for."""
+"""After `verified`: drift detection, expiry and proofs of Holds, and orphaned Holds."""
 
 from __future__ import annotations
 
