@@ -140,5 +140,9 @@ def test_jobs_of_which_the_same_is_said_are_named_together() -> None:
     ganged = [(f"w-{n}", "as a gang", "x") for n in range(5)]
     alone = ("driver", "pod by pod", "y")
     first, second = group_by_scheduling([ganged[0], alone, *ganged[1:]])
-    assert (first.label, first.names, first.more) == ("as a gang", ("w-0", "w-1", "w-2"), 2)
-    assert (second.reason, second.names, second.more) == ("y", ("driver",), 0)
+    assert (first.label, first.names, first.unnamed_count) == (
+        "as a gang",
+        ("w-0", "w-1", "w-2"),
+        2,
+    )
+    assert (second.reason, second.names, second.unnamed_count) == ("y", ("driver",), 0)
