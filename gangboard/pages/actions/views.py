@@ -71,8 +71,8 @@ class ActionsPage(RecordPage[ActionPage, ActionFilters]):
     def selects(self, frame: Frame) -> tuple[Select, ...]:
         """Return the filters by time, verb, state, lever and cluster."""
         filters = self.address.filters
-        verbs = {verb: verb.capitalize() for verb in Verb}
-        states = {state: state_label(state) for state in ActionState}
+        verbs = {verb.value: verb.capitalize() for verb in Verb}
+        states = {state.value: state_label(state) for state in ActionState}
         levers = {key: lever_label(key) for key in lever_keys()}
         return (
             select_within("When", filters.within),
