@@ -1,4 +1,4 @@
-"""A cluster that answers no write, beside one that does; run by test_one_hangs.py, prints what happened.
+"""A hanging cluster beside one that answers. Run by test_one_hangs.py; prints the results.
 
 The Celery tasks themselves, in as many threads for each queue as `manage.py up` gives it; the broker is
 a list. A process of its own, because each thread needs a real connection to a real database.

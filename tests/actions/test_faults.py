@@ -1,4 +1,4 @@
-"""The API server fails in the middle: one final state, one sentence, no second send, no Hold left."""
+"""Failures of the API server during an action: one final state, no second request, no Hold left."""
 
 from __future__ import annotations
 

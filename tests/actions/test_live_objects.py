@@ -1,4 +1,4 @@
-"""What an action reads of a cluster has an end, whatever the cluster gives."""
+"""Live reads of an action are bounded, also if a list of the cluster never ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from gangboard.actions import live_objects
 from gangboard.actions.actor_client import ActorClient
-from gangboard.actions.live_objects import Live
+from gangboard.actions.live_objects import LiveReader
 from gangboard.kube import list_pager
 from gangboard.kube.errors import KubeError
 from tests.actions.site import Site, untouched
@@ -39,7 +39,7 @@ class Endless:
 
 def fault_of(cluster: Endless) -> KubeError:
     with pytest.raises(KubeError) as caught:
-        Live(cast("ActorClient", cluster), {}).holds("team")
+        LiveReader(cast("ActorClient", cluster), {}).holds("team")
     return caught.value
 
 

@@ -1,4 +1,4 @@
-"""What a request itself shows: form, rights, identity, idempotency. Nothing is sent here."""
+"""Validation of requests: fields, rights, identity and idempotency. No request is sent to a cluster."""
 
 from __future__ import annotations
 

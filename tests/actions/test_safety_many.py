@@ -1,4 +1,4 @@
-"""Action safety, S15 and S16: many at once, stopped by a person or by the switch to read-only.
+"""Action safety, S15 and S16: batches, stopped by a person or by the read-only switch.
 
 The cap is gangboard's own: 50 objects of one confirmation.
 """

@@ -168,7 +168,7 @@ def _check(
             wrong = [word for word in step.command.split() if not _WORD.fullmatch(word)]
             assert not wrong, (changed, step.command)
             assert _STOLEN not in step.command, (changed, step.command)
-            assert "".join(piece.text for piece in step.pieces) == step.text
+            assert "".join(segment.text for segment in step.segments) == step.text
             _check_sentence(step.text, changed)
     return {finding.code for finding in findings}
 

@@ -631,7 +631,7 @@ def test_it_is_suspended_by_its_run_policy_and_what_happens_then_is_said() -> No
     plan = planned(Verb.SUSPEND, pytorch())
     assert plan.allowed
     assert plan.after == {"spec.runPolicy.suspend": "true"}
-    assert patches.wanted_fields(plan.steps[0].patch) == {"/spec/runPolicy/suspend": True}
+    assert patches.patched_fields(plan.steps[0].patch) == {"/spec/runPolicy/suspend": True}
     assert plan.reactions == (
         "Its pods are deleted, with up to 30 s to end; unsaved work is lost.",
         "Its Services and its PodGroup are deleted too. All of them are re-created when it is resumed.",
@@ -648,7 +648,7 @@ def test_one_without_a_run_policy_gets_one() -> None:
     plan = planned(Verb.SUSPEND, owner, launcher(owner))
     assert '{"op":"test","path":"/spec/runPolicy","value":null}' in plan.steps[0].patch
     assert '{"op":"add","path":"/spec/runPolicy","value":{}}' in plan.steps[0].patch
-    assert patches.wanted_fields(plan.steps[0].patch) == {"/spec/runPolicy/suspend": True}
+    assert patches.patched_fields(plan.steps[0].patch) == {"/spec/runPolicy/suspend": True}
     fields = planned(Verb.SUSPEND, mpi(policy={"suspend": False}))
     assert '"path":"/spec/runPolicy"' not in fields.steps[0].patch
 

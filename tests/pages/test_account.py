@@ -1,4 +1,4 @@
-"""One's own account: roles, tokens and views, on the page and by the API."""
+"""The viewer's own account: roles, tokens and views, on the page and in the API."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from gangboard.pages.account.tokens import MOST_TOKENS
+from gangboard.pages.account.changes import MOST_TOKENS
 from gangboard.store import authentication, board_preferences
 from gangboard.store.models import AccessToken, AuditEntry, Identity
 from tests.personas import PASSWORD, Person

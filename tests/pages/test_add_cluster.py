@@ -1,4 +1,4 @@
-"""Adding, renewing and removing clusters: on the pages, by the API, and by a poll worker in between."""
+"""Adding, renewing and removing clusters, on the pages and in the API, with trials by a poll worker."""
 
 from __future__ import annotations
 

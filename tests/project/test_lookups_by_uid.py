@@ -23,10 +23,10 @@ _DETAIL = "The uids are in the gang's detail, which diagnosis has made within on
 _ACTION = "The uids are those of objects that our own action was checked against."
 OURS = {
     "store/suspend_records.py::recorded_suspends": "gangboard's own record, and the namespace is compared",
-    "actions/drift_detection.py::suspicious": _ACTION,
-    "actions/hold_expiry.py::_tries": _ACTION,
+    "actions/drift_detection.py::find_suspicious": _ACTION,
+    "actions/hold_expiry.py::_attempts": _ACTION,
     "actions/hold_proofs.py::_due": _STORED,
-    "actions/service.py::_met": _ACTION,
+    "actions/service.py::_resolve_collision": _ACTION,
     "pages/confirm/queries.py::_owner_offer": _ACTION,
     "polling/row_cache.py::read": "The ownership graph checks the namespace of each reference.",
     "readmodels/actions.py::with_ends": _ACTION,

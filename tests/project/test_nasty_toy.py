@@ -144,10 +144,10 @@ def test_one_that_goes_again_later_is_found_out(nursery: Nursery) -> None:
         action = nursery.act(Verb.SUSPEND, "run")
     assert action.state == "verified", action.message
     nursery.site.poll()
-    assert drift_detection.suspicious() == {}
+    assert drift_detection.find_suspicious() == {}
     nursery.shop.set_phase("run", "Running")
     nursery.site.poll()
-    assert drift_detection.suspicious() == {nursery.site.cluster.pk: [action.pk]}
+    assert drift_detection.find_suspicious() == {nursery.site.cluster.pk: [action.pk]}
     drift_detection.inspect_all(nursery.site.cluster.pk, nursery.site.clock)
     action.refresh_from_db()
     assert action.state == "reverted"

@@ -79,7 +79,7 @@ class TestList:
         flaps = [("runs", 0.1), ("below", 0.1)] * MOST_SPANS
         make_history(gang, BEGIN, ("room", 7), *flaps)
         history = read(owner, gang).gang_history
-        assert (len(history.spans), history.more) == (MOST_SPANS, True)
+        assert (len(history.spans), history.has_older) == (MOST_SPANS, True)
         assert history.wait is not None
         assert history.wait.text == "7 min"
 

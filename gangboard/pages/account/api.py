@@ -15,7 +15,7 @@ from gangboard.api.fields import problems
 from gangboard.api.paging import read_list_query, short_list_response
 from gangboard.api.parameters import PageQuery, Query, read_query
 from gangboard.api.views import ReadView
-from gangboard.pages.account import own_sessions, tokens
+from gangboard.pages.account import changes
 from gangboard.pages.account.queries import read_account, read_sessions, read_tokens
 from gangboard.pages.account.rows import AccountRow, NewTokenRow, TokenRow
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
@@ -84,7 +84,7 @@ class TokenListView(ReadView):
         body = TokenRequestSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         try:
-            token = tokens.make_token(viewer=viewer, **body.validated_data)
+            token = changes.make_token(viewer=viewer, **body.validated_data)
         except PeopleError as error:
             raise RefusedRequest(409, f"{error}.") from error
         return Response(serializer_of(NewTokenRow)(token).data, status=status.HTTP_201_CREATED)
@@ -98,7 +98,7 @@ class TokenView(ReadView):
     @extend_schema(operation_id="revoke_my_token", responses={204: None, **problems(401, 403, 404)})
     def delete(self, request: Request, token_id: str) -> Response:  # noqa: ARG002  # DRF's signature
         """Revoke a token: from now on it is refused."""
-        if not tokens.revoke_token(viewer=signed_in(self.viewer()), token_id=token_id):
+        if not changes.revoke_token(viewer=signed_in(self.viewer()), token_id=token_id):
             raise NotFound(NOT_FOUND)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -128,7 +128,7 @@ class SessionListView(ReadView):
     def delete(self, request: Request) -> Response:
         """End all sessions of the caller but that of this request."""
         read_query(request, Query)
-        own_sessions.end_others(viewer=signed_in(self.viewer()), keep=request.session)
+        changes.end_other_sessions(viewer=signed_in(self.viewer()), keep=request.session)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -141,6 +141,6 @@ class SessionView(ReadView):
     def delete(self, request: Request, session_id: int) -> Response:  # noqa: ARG002  # DRF's signature
         """End a session: its browser must sign in again."""
         viewer = signed_in(self.viewer())
-        if not own_sessions.end_session(viewer=viewer, session_id=session_id):
+        if not changes.end_session(viewer=viewer, session_id=session_id):
             raise NotFound(NOT_FOUND)
         return Response(status=status.HTTP_204_NO_CONTENT)

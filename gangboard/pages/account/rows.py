@@ -1,4 +1,4 @@
-"""What a person sees of their own account."""
+"""Rows of the viewer's own account."""
 
 from __future__ import annotations
 

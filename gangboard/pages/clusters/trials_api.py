@@ -109,5 +109,5 @@ def admin(viewer: Viewer) -> Viewer:
 
 
 def refusal(error: ClusterError) -> RefusedRequest:
-    """Return the 409 of what cannot be done."""
+    """Return the 409 response for an error."""
     return RefusedRequest(409, sentence_of(error))

@@ -1,4 +1,4 @@
-"""`tokens/` and `sessions/`: for admins of everything. A token may read and change nothing."""
+"""`tokens/` and `sessions/`, for admins of everything. Tokens may read but not change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After `verified`: what the sweeper notices, ends of Holds, proofs, and Holds that nobody asked for."""
+"""After `verified`: drift detection, expiry and proofs of Holds, and orphaned Holds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.actions.site import BATCH, HOLDS, JOBSET, NAMESPACE, WORKER, Site
 def sweep(site: Site) -> None:
     """One round of the sweeper, and what it orders."""
     site.poll()
-    Sweeper(site.clock).order(
+    Sweeper(site.clock).dispatch(
         lambda action: site.engine().finish(action),
         lambda cluster: drift_detection.inspect_all(cluster, site.clock),
         lambda cluster: hold_proofs.prove_all(cluster, site.clock),

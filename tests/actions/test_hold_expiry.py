@@ -1,4 +1,4 @@
-"""Ends of Holds: gangboard removes by itself the Hold whose recorded end came, and no other."""
+"""Expiry of Holds: gangboard removes only Holds whose recorded end has passed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.actions.stored_holds import (
     store_held_job,
     store_job,
 )
-from tests.actions.test_afterwards import sweep
+from tests.actions.test_after_verification import sweep
 from tests.factories import make_cluster
 
 pytestmark = pytest.mark.django_db

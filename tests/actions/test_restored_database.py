@@ -1,4 +1,4 @@
-"""A copy of the database put back: an action that its object bears the mark of is not sent again."""
+"""A restored database: an action whose annotation is on its object is not sent again."""
 
 from __future__ import annotations
 
