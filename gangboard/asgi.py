@@ -20,7 +20,7 @@ with told_in_one_sentence():
     _django = get_wsgi_application()
 
 from gangboard.database_limits import limit_web  # needs the settings
-from gangboard.web.headers import HEADERS
+from gangboard.pages.core.middleware.headers import HEADERS
 
 for _sentence in env.unknown_names():
     get_logger(__name__).warning(_sentence)
@@ -34,7 +34,7 @@ EVENT_THREADS = 320
 (`pages.events.waiting`). Three at a time use the database, as calls of the API do."""
 PAGE_THREADS = 40
 """Few, because each holds a connection to the database while it works. 20 may wait for a password to be
-looked at (`web.password_throttle`), and 4 for the readers of exports (`web.exports`)."""
+looked at (`pages.core.password_throttle`), and 4 for the readers of exports (`pages.core.exports`)."""
 API_THREADS = 3
 """While one waits for the database, another computes. More would only take connections and time of the
 processor from pages."""

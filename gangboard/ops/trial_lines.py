@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gangboard.kube.errors import KubeError
+from gangboard.pages.clusters.trial_steps import actor_steps, trial_steps
 from gangboard.polling.actor_trial import ActorTrial
 from gangboard.polling.cluster_trial import Access
 from gangboard.readmodels.kubectl import KubectlCommand
-from gangboard.readmodels.trial_steps import actor_steps, trial_steps
 
 
 def step_lines(steps: Iterable[KubectlCommand]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gangboard.domain.action import ActionState, StepState, Verb
 from gangboard.plugins import registry
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.state_labels import Face
 
 _PLAIN: dict[str, tuple[str, str, str]] = {

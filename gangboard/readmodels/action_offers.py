@@ -16,9 +16,9 @@ from gangboard.plugins import registry
 from gangboard.policy.plan import all_offers, offers
 from gangboard.policy.refusals import cluster_closed, unowned
 from gangboard.readmodels.action_rows import OfferRow
+from gangboard.readmodels.formatting import printable, printable_lines
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import GangRow
-from gangboard.readmodels.printable import printable, printable_lines
 from gangboard.store.access import Viewer
 from gangboard.store.gang_objects import read_gang
 from gangboard.store.levers import read_all_levers, read_levers

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 
 from gangboard.domain.action import ActionState, Plan, StepState, Verb
-from gangboard.pages.core.rows import shown, shown_property
 from gangboard.readmodels.action_labels import lever_keys
-from gangboard.readmodels.ages import duration_text
+from gangboard.readmodels.declarations import shown, shown_property
+from gangboard.readmodels.formatting import duration_text
 from gangboard.readmodels.state_labels import Face
 
 VERBS = tuple(verb.value for verb in Verb)

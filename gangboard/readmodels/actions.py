@@ -12,7 +12,7 @@ from gangboard.domain.action import ActionState, StepKind, Verb
 from gangboard.domain.hold import HOLD_LEVER
 from gangboard.readmodels.action_labels import action_face, lever_label
 from gangboard.readmodels.action_rows import ActionEndRow, ActionRow, StepRow, TargetRow
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.state_labels import Face
 from gangboard.store.access import Viewer
 from gangboard.store.models import Action, ActionStep

@@ -21,11 +21,10 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.shell import command_line
 from gangboard.domain.text import count
 from gangboard.facts.stored_verdict import is_whole
-from gangboard.pages.core.rows import shown
-from gangboard.readmodels.ages import age_text
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import age_text, printable
 from gangboard.readmodels.state_labels import face_of
-from gangboard.readmodels.waits import TypicalWait
+from gangboard.readmodels.time_to_start import TypicalWait
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import unpack_advice
 from gangboard.store.models import Cluster, Gang
@@ -87,7 +86,7 @@ class StoppedGang:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownStep:
+class AdviceStepRow:
     """One step of advice: its sentence, and as fields what carries it out."""
 
     json_name: ClassVar[str] = "NextStep"
@@ -138,12 +137,12 @@ class ShownStep:
     def sentence(self) -> str:
         """The step and its cost."""
         if not self.victims or self.read_at is None:
-            return self.timeless
+            return self.sentence_without_ages
         costs = "; ".join(one.cost(self.read_at) for one in self.victims)
         return f"{self.step} Cost: {costs}."
 
     @property
-    def timeless(self) -> str:
+    def sentence_without_ages(self) -> str:
         """The step and its cost, without ages."""
         if not self.victims:
             return self.step
@@ -179,28 +178,28 @@ def _living(viewer: Viewer) -> QuerySet[Gang]:
     )
 
 
-def shown_steps(
+def build_steps(
     steps: Iterable[AdvisedStep], gang: Gang, victims: Victims, *, now: datetime
-) -> tuple[ShownStep, ...]:
+) -> tuple[AdviceStepRow, ...]:
     """Return the steps about a gang, the least harm first, and of what stops gangs the lowest priority first."""
 
-    def place(one: ShownStep) -> tuple[int, int]:
+    def place(one: AdviceStepRow) -> tuple[int, int]:
         return one.harm.rank, max((victim.priority for victim in one.victims), default=0)
 
     shown = sorted((_shown(step, gang, victims, now) for step in steps), key=place)
     if shown and shown[0].stops_whole_gangs:
         # An older release stored such steps, and a victim can have become whole since.
         wait = "Wait for room to become free."
-        shown.insert(0, plain_step(wait, AdviceKind.WAIT_FOR_ROOM.value))
+        shown.insert(0, harmless_step(wait, AdviceKind.WAIT_FOR_ROOM.value))
     return tuple(shown)
 
 
-def plain_step(text: str, kind: str = "") -> ShownStep:
+def harmless_step(text: str, kind: str = "") -> AdviceStepRow:
     """Return a sentence as a step without harm."""
-    return ShownStep(text=text, kind=kind, harm=Harm.NOTHING)
+    return AdviceStepRow(text=text, kind=kind, harm=Harm.NOTHING)
 
 
-def _shown(step: AdvisedStep, gang: Gang, victims: Victims, now: datetime) -> ShownStep:
+def _shown(step: AdvisedStep, gang: Gang, victims: Victims, now: datetime) -> AdviceStepRow:
     harm = harm_of(step.kind)
     found = []
     if step.kind in STOPPING:
@@ -214,7 +213,7 @@ def _shown(step: AdvisedStep, gang: Gang, victims: Victims, now: datetime) -> Sh
         elif others and len(others) == len(step.objects):
             harm = Harm.BROKEN_GANGS
         found = [victim_of(one, gang) for one in others]
-    return ShownStep(
+    return AdviceStepRow(
         text=printable(step.text),
         kind=step.kind.value,
         harm=harm,
@@ -254,7 +253,9 @@ def _compared(theirs: int, ours: int) -> str:
 # What only the page of one gang reads
 
 
-def with_counts(steps: Iterable[ShownStep], counts: Mapping[str, int]) -> tuple[ShownStep, ...]:
+def with_counts(
+    steps: Iterable[AdviceStepRow], counts: Mapping[str, int]
+) -> tuple[AdviceStepRow, ...]:
     """Return the steps, each victim with how many other gangs are advised to stop it."""
     return tuple(
         replace(
@@ -296,8 +297,8 @@ def count_advised(
 
 
 def with_typical_wait(
-    steps: Iterable[ShownStep], typical: TypicalWait | None
-) -> tuple[ShownStep, ...]:
+    steps: Iterable[AdviceStepRow], typical: TypicalWait | None
+) -> tuple[AdviceStepRow, ...]:
     """Return the steps, the one to wait for room with how long gangs like it waited."""
     if typical is None:
         return tuple(steps)

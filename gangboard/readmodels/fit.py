@@ -10,9 +10,8 @@ from gangboard.domain.capacity import PODS
 from gangboard.domain.placement_result import Constraint
 from gangboard.domain.resources import is_accelerator, unit_word
 from gangboard.domain.verdict import FitReason, FitRow
-from gangboard.pages.core.rows import shown, shown_property
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quantities import amount_text
+from gangboard.readmodels.declarations import shown, shown_property
+from gangboard.readmodels.formatting import amount_text, printable
 
 _CONSTRAINTS = {
     Constraint.TOPOLOGY: "outside the topology domain of its members",
@@ -111,7 +110,7 @@ class FitShape:
     @property
     def asks(self) -> str:
         """What one pod asks for, as a person reads it."""
-        return asks_text(self.requests)
+        return requests_text(self.requests)
 
     @property
     def short(self) -> int:
@@ -148,7 +147,7 @@ class FitShape:
 
 
 @dataclass(frozen=True, slots=True)
-class AlikeShapes:
+class EqualShapes:
     """Shapes of which everything but the name is the same: one row of the table."""
 
     shape: FitShape
@@ -163,7 +162,7 @@ class AlikeShapes:
         return self.count - len(self.names)
 
 
-def fold_alike(shapes: Iterable[FitShape]) -> tuple[AlikeShapes, ...]:
+def fold_equal_shapes(shapes: Iterable[FitShape]) -> tuple[EqualShapes, ...]:
     """Return equal shapes as one; their numbers are those of each, never a sum."""
     alike: dict[FitShape, list[str]] = {}
     first: dict[FitShape, FitShape] = {}
@@ -172,21 +171,21 @@ def fold_alike(shapes: Iterable[FitShape]) -> tuple[AlikeShapes, ...]:
         alike.setdefault(bare, []).append(shape.title)
         first.setdefault(bare, shape)
     return tuple(
-        AlikeShapes(first[bare], tuple(titles[:SHOWN]), len(titles))
+        EqualShapes(first[bare], tuple(titles[:SHOWN]), len(titles))
         for bare, titles in alike.items()
     )
 
 
-def asks_text(requests: Iterable[tuple[str, str]]) -> str:
+def requests_text(requests: Iterable[tuple[str, str]]) -> str:
     """Return `8 GPUs, 64 cpu, 512 Gi memory`: accelerators first."""
     texts = [
         amount_text(resource, text)
-        for resource, text in sorted(requests, key=lambda pair: dearest_first(pair[0]))
+        for resource, text in sorted(requests, key=lambda pair: accelerators_first(pair[0]))
     ]
     return ", ".join(texts)
 
 
-def dearest_first(resource: str) -> tuple[bool, bool, bool, str]:
+def accelerators_first(resource: str) -> tuple[bool, bool, bool, str]:
     """Return a key that sorts accelerators before cpu, memory and everything else."""
     return (not is_accelerator(resource), resource != "cpu", resource != "memory", resource)
 

@@ -15,8 +15,8 @@ from django.db.models.functions import Coalesce
 
 from gangboard.domain.health import Health
 from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey
+from gangboard.readmodels.filters import search_words
 from gangboard.readmodels.state_labels import NOT_OBSERVED
-from gangboard.readmodels.word_search import search_words
 from gangboard.store.access import Viewer
 from gangboard.store.gang_search import has_label, has_words
 from gangboard.store.models import Gang

@@ -10,15 +10,16 @@ from gangboard.domain.advice import in_cluster
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Members
-from gangboard.pages.core.rows import shown, shown_property
 from gangboard.readmodels.advice import (
-    ShownStep,
+    AdviceStepRow,
     Victims,
-    plain_step,
+    build_steps,
+    harmless_step,
     read_victims,
-    shown_steps,
 )
 from gangboard.readmodels.cursors import CursorError, read_page
+from gangboard.readmodels.declarations import shown, shown_property
+from gangboard.readmodels.formatting import printable, quantity_text
 from gangboard.readmodels.freshness import (
     Freshness,
     Level,
@@ -34,10 +35,12 @@ from gangboard.readmodels.gang_query import (
     select_gangs,
     sort_keys,
 )
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quantities import quantity_text
-from gangboard.readmodels.quoted_names import unseen_names
-from gangboard.readmodels.redaction import hidden_refs_in_detail, redact, redact_advice
+from gangboard.readmodels.redaction import (
+    hidden_names,
+    hidden_refs_in_detail,
+    redact,
+    redact_advice,
+)
 from gangboard.readmodels.state_labels import NOT_OBSERVED, NOT_OBSERVED_TITLE, Face, face_of
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import unpack_advice
@@ -104,7 +107,7 @@ class GangRow:
         """Return the next steps as sentences, the least harm first."""
         return tuple(step.sentence for step in self.next_steps)
 
-    next_steps: tuple[ShownStep, ...] = shown("Next steps", "The same as fields.")
+    next_steps: tuple[AdviceStepRow, ...] = shown("Next steps", "The same as fields.")
     members: Members = shown("Pods")
     requests: Mapping[str, str] = shown(
         "Requests", "Sum over all desired pods: decimal strings in base units."
@@ -211,7 +214,7 @@ def build_rows(
     """Return gangs as this viewer is shown them at this time.
 
     No query where no step is to stop another gang, else 1; and where the viewer may not see a whole
-    cluster those of `unseen_names`.
+    cluster those of `hidden_names`.
     """
     texts: dict[int, list[str]] = {}
     for gang in gangs:
@@ -220,7 +223,7 @@ def build_rows(
         advice = (step.sentence for step in unpack_advice(gang.advice))
         texts.setdefault(gang.cluster_id, []).extend((gang.message, *advice))
     quoted = {
-        id_: unseen_names(lines, viewer=viewer, cluster_id=id_) for id_, lines in texts.items()
+        id_: hidden_names(lines, viewer=viewer, cluster_id=id_) for id_, lines in texts.items()
     }
     steps = {
         gang.pk: () if gang.gone_at is not None else unpack_advice(gang.advice) for gang in gangs
@@ -311,12 +314,12 @@ def _members(gang: Gang) -> Members:
 
 def _next_steps(
     gang: Gang, hidden: tuple[ObjectRef, ...], victims: Victims, cluster: Freshness, now: datetime
-) -> tuple[ShownStep, ...]:
+) -> tuple[AdviceStepRow, ...]:
     if gang.gone_at is not None:
         return ()
     steps = redact_advice(unpack_advice(gang.advice), hidden, own=gang.name)
     named = (in_cluster(step, cluster.cluster, cluster.context) for step in steps)
-    return shown_steps(named, gang, victims, now=now)
+    return build_steps(named, gang, victims, now=now)
 
 
 def _silenced(row: GangRow, cluster: Freshness, now: datetime) -> GangRow:
@@ -331,7 +334,7 @@ def _silenced(row: GangRow, cluster: Freshness, now: datetime) -> GangRow:
         title=NOT_OBSERVED_TITLE,
         message=joined(parts, now),
         message_parts=parts,
-        next_steps=(plain_step(cluster.sentence),) if cluster.sentence else (),
+        next_steps=(harmless_step(cluster.sentence),) if cluster.sentence else (),
         face=face_of(Health.UNKNOWN),
         bar=_EMPTY,
         members_were=True,

@@ -11,9 +11,9 @@ from django.db.models import Q
 from gangboard.domain.group import Group
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
-from gangboard.pages.core.rows import shown
 from gangboard.plugins import registry
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import printable
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
 from gangboard.store.uid_lookups import Reference, follow, read_referred
@@ -62,10 +62,12 @@ def _by_owner(groups: list[tuple[int, Group]], viewer: Viewer) -> dict[Place, Ga
         above[cluster_id, ref.uid] = {
             Reference(cluster_id, ref.namespace, uid) for uid in (ref.uid, *group.meta.owner_uids)
         }
-    return gangs_above(above, viewer=viewer)
+    return find_owner_gangs(above, viewer=viewer)
 
 
-def gangs_above(above: dict[Place, set[Reference]], *, viewer: Viewer) -> dict[Place, GangName]:
+def find_owner_gangs(
+    above: dict[Place, set[Reference]], *, viewer: Viewer
+) -> dict[Place, GangName]:
     """Return the gang of each place. The search climbs from the owners that stand with the place.
 
     All places at once, one generation (2 queries) at a time; only gangs that the viewer may see.

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from gangboard.domain.text import listed
 from gangboard.domain.watch_state import WatchState
-from gangboard.pages.core.rows import shown
+from gangboard.readmodels.declarations import shown
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.unseen import unseen_sentence, unseen_states
+from gangboard.readmodels.unobserved import unobserved_sentence, unobserved_states
 
 GroupVisibility = Mapping[tuple[int, str], str]
 """(cluster id, resource) → the state in which it cannot be seen; what can be seen is not in it."""
@@ -46,11 +46,11 @@ def read_group_visibility(
 
     A cluster has none of what it does not serve: that counts as seen.
     """
-    found = unseen_states(resources, clusters)
+    found = unobserved_states(resources, clusters)
     return {place: state for place, state in found.items() if state != WatchState.NOT_SERVED}
 
 
-def describe_unseen_groups(
+def describe_unobserved_groups(
     visibility: GroupVisibility,
     kinds: Mapping[str, str],
     clusters: Mapping[int, Freshness],
@@ -75,7 +75,7 @@ def describe_unseen_groups(
             name,
             state,
             tuple(of),
-            unseen_sentence(
+            unobserved_sentence(
                 _SENTENCES, state, by_name[name], kinds=listed([f"{kind}s" for kind in of])
             ),
         )

@@ -9,17 +9,17 @@ from typing import Any
 
 from gangboard.domain.group import Group, GroupClaim, GroupTemplate, Policy
 from gangboard.domain.objects import Condition
-from gangboard.pages.core.rows import shown
 from gangboard.plugins import registry
 from gangboard.plugins.grouping_api import GroupingAPI
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.group_visibility import (
     GroupVisibility,
     UnseenGroups,
-    describe_unseen_groups,
+    describe_unobserved_groups,
     read_group_visibility,
 )
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face
 from gangboard.readmodels.watched_objects import PlaceName, objects_by_name, select_objects
 from gangboard.store.access import Viewer
@@ -205,7 +205,7 @@ def groups_by_uid(
     ]
     return GroupsOfGang(
         rows=tuple(sorted(rows, key=lambda row: (row.kind != "Workload", row.kind, row.name))),
-        unseen=describe_unseen_groups(
+        unseen=describe_unobserved_groups(
             {place: state for place, state in visibility.items() if place[1] in needed},
             kinds,
             clusters,

@@ -14,7 +14,7 @@ from gangboard.domain.hold import HOLDS
 from gangboard.domain.watch_state import WatchState
 from gangboard.plugins import registry
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.unseen import unseen_state
+from gangboard.readmodels.unobserved import unobserved_state
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers
 from gangboard.store.models import Cluster, HoldCheck, ResourceState, WatchedObject
@@ -47,7 +47,7 @@ def hold_counts(*, viewer: Viewer, clusters: Mapping[int, Freshness]) -> tuple[H
     seen = {
         id_
         for id_, cluster in clusters.items()
-        if unseen_state(cluster, states.get((id_, HOLDS))) in ("", WatchState.NOT_SERVED)
+        if unobserved_state(cluster, states.get((id_, HOLDS))) in ("", WatchState.NOT_SERVED)
     }
     found = _grouped(viewer, clusters)
     levers = _levers({row[0] for row in found} & seen)

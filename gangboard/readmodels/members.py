@@ -9,8 +9,8 @@ from datetime import datetime
 
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import MemberState
-from gangboard.pages.core.rows import shown
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.state_labels import Face, face_of
 
 ALIKE = 4
@@ -68,7 +68,7 @@ class MemberRow:
 
 
 @dataclass(frozen=True, slots=True)
-class AlikeMembers:
+class EqualMembers:
     """Pods of one Job or role in the same state that are counted, not named."""
 
     count: int
@@ -87,7 +87,7 @@ class Branch:
     succeeded: int
     rows: tuple[MemberRow, ...]
     """Those that are named."""
-    folded: tuple[AlikeMembers, ...]
+    folded: tuple[EqualMembers, ...]
     """The others, counted by state."""
     nodes: tuple[str, ...]
     """Where its pods are, in the order of the pods."""
@@ -153,7 +153,7 @@ def _branch(name: str, pods: list[MemberRow], is_open: bool) -> Branch:
         ready=sum(row.health == Health.RUNNING for row in pods),
         succeeded=sum(row.health == Health.SUCCEEDED for row in pods),
         rows=rows,
-        folded=tuple(AlikeMembers(count, *state) for state, count in states.items()),
+        folded=tuple(EqualMembers(count, *state) for state, count in states.items()),
         nodes=tuple(dict.fromkeys(row.node for row in pods if row.node)),
         restarts=sum(row.restarts for row in pods),
         since=(min(times) if unwell else max(times)) if times else None,

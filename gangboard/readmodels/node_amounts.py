@@ -8,10 +8,9 @@ from decimal import Decimal, InvalidOperation
 
 from gangboard.domain.capacity import PODS
 from gangboard.domain.resources import is_accelerator, is_device
-from gangboard.pages.core.rows import shown
-from gangboard.readmodels.fit import dearest_first
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quantities import quantity_text
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.fit import accelerators_first
+from gangboard.readmodels.formatting import printable, quantity_text
 
 _OTHERS = ("cpu", "memory", PODS)
 
@@ -132,7 +131,7 @@ def node_amounts(nodes: Sequence[NodeRow]) -> tuple[Amount, ...]:
                 _add(sums.setdefault(resource, _Sum()), node, resource)
     return tuple(
         sums[resource].amount(resource)
-        for resource in sorted(sums, key=dearest_first)
+        for resource in sorted(sums, key=accelerators_first)
         if sums[resource].allocatable or sums[resource].used or sums[resource].unreadable
     )
 

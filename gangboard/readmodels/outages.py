@@ -10,12 +10,11 @@ from django.db.models import Window
 from django.db.models.functions import RowNumber
 
 from gangboard.domain.health import Health, Stage
-from gangboard.pages.core.rows import shown, shown_property
-from gangboard.readmodels.ages import duration_text
-from gangboard.readmodels.cluster_reach import problem_sentence
-from gangboard.readmodels.freshness import Freshness
+from gangboard.readmodels.declarations import shown, shown_property
+from gangboard.readmodels.formatting import duration_text
+from gangboard.readmodels.freshness import Freshness, problem_sentence
 from gangboard.readmodels.state_labels import NOT_OBSERVED
-from gangboard.readmodels.waits import Stretch
+from gangboard.readmodels.time_to_start import VerdictInterval
 from gangboard.store.access import Viewer
 from gangboard.store.models import Outage
 
@@ -123,7 +122,9 @@ def _first(one: datetime | None, other: datetime | None) -> datetime | None:
     return min(known, default=None)
 
 
-def with_outages(stretches: Sequence[Stretch], outages: Sequence[OutageRow]) -> tuple[Stretch, ...]:
+def with_outages(
+    stretches: Sequence[VerdictInterval], outages: Sequence[OutageRow]
+) -> tuple[VerdictInterval, ...]:
     """Return stretches, the oldest first, with the times in which nobody could look as their own."""
     if not outages:
         return tuple(stretches)

@@ -12,10 +12,9 @@ from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import FlavorAmount
 from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.text import sentence
-from gangboard.pages.core.rows import shown
-from gangboard.readmodels.group_gangs import GangName, gangs_above
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quantities import amount_text
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import amount_text, printable
+from gangboard.readmodels.group_gangs import GangName, find_owner_gangs
 from gangboard.store.access import Viewer
 from gangboard.store.uid_lookups import Reference
 
@@ -71,7 +70,7 @@ class PlaceRow:
 
 def gangs_of_entries(entries: Iterable[tuple[int, QueueEntry]], *, viewer: Viewer) -> Gangs:
     """Return the gangs of entries, each with the id of its cluster (2 queries a generation of owners)."""
-    return gangs_above(
+    return find_owner_gangs(
         {
             (cluster_id, ref.uid): {Reference(cluster_id, ref.namespace, uid) for uid in uids}
             for cluster_id, entry in entries

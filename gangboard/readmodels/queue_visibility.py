@@ -11,7 +11,7 @@ from gangboard.domain.quota import Flavor, Queue
 from gangboard.domain.watch_state import WatchState
 from gangboard.plugins import registry
 from gangboard.readmodels.freshness import Freshness, Level
-from gangboard.readmodels.unseen import unseen_state
+from gangboard.readmodels.unobserved import unobserved_state
 from gangboard.store.access import Viewer
 from gangboard.store.models import Cluster, ResourceState
 
@@ -106,7 +106,7 @@ def _unseen(
             row = rows.get((id_, resource))
             is_absent = row is not None and row.state == WatchState.NOT_SERVED
             found[id_, resource] = (
-                WatchState.NOT_SERVED if is_absent else unseen_state(cluster, row)
+                WatchState.NOT_SERVED if is_absent else unobserved_state(cluster, row)
             )
     return {place: state for place, state in found.items() if state}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gangboard.domain.text import sentence_case
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.formatting import printable
 from gangboard.store.access import ROLES, Viewer
 from gangboard.store.models import Cluster
 from gangboard.store.namespace_patterns import is_pattern, matches

@@ -8,7 +8,7 @@ from functools import cache
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import JobState
 from gangboard.plugins import reasons
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.formatting import printable
 
 
 @dataclass(frozen=True, slots=True)

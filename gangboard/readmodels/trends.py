@@ -6,14 +6,14 @@ look like a fall. Clusters that are silent now are left out of all points and na
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from gangboard.domain.health import Health
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import face_of, reason_title
 from gangboard.store.access import Viewer
 from gangboard.store.models import TrendPoint
@@ -264,3 +264,68 @@ def _reason_curves(rows: _Rows) -> dict[tuple[str, str], Curve]:
         label = f"{reason_title(code)} ({printable(stage)})"
         found[stage, code] = Curve(key, label, Health.WAITING.value, values(key))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentValue:
+    """The present value of a curve, with its colour."""
+
+    label: str
+    tone: str
+    value: float | None
+
+
+SHORTEST = timedelta(hours=1)
+"""Shorter curves are not drawn."""
+_CURVES = ("waiting", *ROOM)
+
+
+def since_known(trends: Trends) -> Trends:
+    """Return the curves from the first point at which one of them is known; none under an hour."""
+    first = min(map(_first_known, _curves(trends)), default=trends.period.points)
+    if not first:
+        return trends
+    if trends.period.step * (trends.period.points - 1 - first) < SHORTEST:
+        return Trends(trends.period, trends.began_at, left_out=trends.left_out)
+
+    def cut(curve: Curve | None) -> Curve | None:
+        return curve and _without_first(curve, first)
+
+    return replace(
+        trends,
+        began_at=trends.began_at + trends.period.step * first,
+        unknown_points=first,
+        gangs={word: _without_first(curve, first) for word, curve in trends.gangs.items()},
+        reasons={key: _without_first(curve, first) for key, curve in trends.reasons.items()},
+        waiting=cut(trends.waiting),
+        used=cut(trends.used),
+        held=cut(trends.held),
+        free=cut(trends.free),
+        away=cut(trends.away),
+    )
+
+
+def current_values(trends: Trends, now: Mapping[str, float | None]) -> tuple[CurrentValue, ...]:
+    """Return the legend of a chart, the highest curve first: the numbers of the page, not of the curves.
+
+    `now`: name of a curve → its value now, None where that is not known. A curve has a point each quarter
+    of an hour, so its last one is older than the page.
+    """
+    curves = [(getattr(trends, name), value) for name, value in now.items()]
+    drawn = [(curve, value) for curve, value in curves if curve is not None and curve.can_be_drawn]
+    return tuple(CurrentValue(curve.label, curve.tone, value) for curve, value in drawn[::-1])
+
+
+def _curves(trends: Trends) -> Iterator[Curve]:
+    yield from trends.gangs.values()
+    yield from trends.reasons.values()
+    yield from (curve for name in _CURVES if (curve := getattr(trends, name)) is not None)
+
+
+def _without_first(curve: Curve, points: int) -> Curve:
+    return replace(curve, values=curve.values[points:])
+
+
+def _first_known(curve: Curve) -> int:
+    known = (place for place, value in enumerate(curve.values) if value is not None)
+    return next(known, len(curve.values))

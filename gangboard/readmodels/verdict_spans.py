@@ -8,13 +8,11 @@ from datetime import datetime, timedelta
 
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
-from gangboard.readmodels.ages import duration_text
+from gangboard.readmodels.formatting import duration_text, printable
 from gangboard.readmodels.outages import OutageRow, cut
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quoted_names import unseen_names
-from gangboard.readmodels.redaction import hidden_refs_in_detail, redact
+from gangboard.readmodels.redaction import hidden_names, hidden_refs_in_detail, redact
 from gangboard.readmodels.state_labels import NOT_OBSERVED_TITLE, Face, face_of
-from gangboard.readmodels.waits import Stretch
+from gangboard.readmodels.time_to_start import VerdictInterval
 from gangboard.store.access import Viewer
 from gangboard.store.models import VerdictSpan
 
@@ -48,9 +46,9 @@ class SpanRow:
     """The gang was deleted at the end of it."""
 
     @property
-    def stretch(self) -> Stretch:
+    def stretch(self) -> VerdictInterval:
         """The span without its sentence."""
-        return Stretch(self.health, self.stage, self.code, self.began_at, self.ended_at)
+        return VerdictInterval(self.health, self.stage, self.code, self.began_at, self.ended_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ class Spans:
 
     newest: tuple[SpanRow, ...]
     """The newest first, at most MOST_SPANS."""
-    oldest: tuple[Stretch, ...]
+    oldest: tuple[VerdictInterval, ...]
     """All of them or the first MOST_OLD with the first run in it, the oldest first; else none."""
     more: bool
     """There are older ones than `newest` has."""
@@ -93,14 +91,14 @@ def read_spans(*, viewer: Viewer, gang_id: str) -> Spans:
     quoted: tuple[ObjectRef, ...] = ()
     if shown:
         texts = (span.message for span in shown)
-        quoted = unseen_names(texts, viewer=viewer, cluster_id=shown[0].cluster_id)
+        quoted = hidden_names(texts, viewer=viewer, cluster_id=shown[0].cluster_id)
     newest = tuple(_row(span, viewer, quoted) for span in shown)
     known = tuple(span.stretch for span in reversed(newest))
     if not more:
         return Spans(newest, known, more)
     older = mine.filter(began_at__lt=known[0].began_at).order_by("began_at", "pk")
     rows = older.values_list("health", "stage", "code", "began_at", "ended_at")[:MOST_OLD]
-    oldest = tuple(Stretch(*row) for row in rows)
+    oldest = tuple(VerdictInterval(*row) for row in rows)
     if len(oldest) < MOST_OLD:
         return Spans(newest, (*oldest, *known), more)
     # Between the two there are others: without its first run the beginning says nothing of the wait.
@@ -111,11 +109,11 @@ def read_spans(*, viewer: Viewer, gang_id: str) -> Spans:
 def rows_of_spans(spans: Iterable[VerdictSpan], *, viewer: Viewer) -> dict[int, SpanRow]:
     """Return the spans that the viewer may see, by id, as the viewer may read them.
 
-    No query for a viewer who sees the whole cluster, else those of `unseen_names` for each cluster.
+    No query for a viewer who sees the whole cluster, else those of `hidden_names` for each cluster.
     """
     visible = [span for span in spans if viewer.sees(span.cluster_id, span.namespace)]
     quoted = {
-        id_: unseen_names(
+        id_: hidden_names(
             (span.message for span in visible if span.cluster_id == id_),
             viewer=viewer,
             cluster_id=id_,

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from gangboard.diagnosis.scheduler_queues import queue_words
 from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState
 from gangboard.domain.text import listed
+from gangboard.readmodels.filters import all_words_in
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.queue_lines import QueuesOfCluster
 from gangboard.readmodels.state_labels import Face
-from gangboard.readmodels.word_search import all_words_in
 from gangboard.store.access import Viewer
 
 QUEUE_FACES = {
@@ -34,7 +34,7 @@ _STRICT = "Strict: while the first has to wait, nobody passes."
 _BEST_EFFORT = "Best effort: who fits may pass those who have to wait."
 
 
-class ShowsState:
+class HasQueueState:
     """A row with the state of a queue."""
 
     __slots__ = ()

@@ -14,11 +14,10 @@ from statistics import median
 from django.db.models import Max
 
 from gangboard.domain.health import Health
-from gangboard.pages.core.rows import shown
-from gangboard.readmodels.ages import duration_text
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import duration_text, printable
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.waits import FEWEST_CASES, LOOKED_THROUGH, whole_waits
+from gangboard.readmodels.time_to_start import FEWEST_CASES, MOST_SPANS_READ, whole_waits
 from gangboard.store.access import Viewer
 from gangboard.store.models import VerdictSpan
 
@@ -124,7 +123,7 @@ def _newest_runs(viewer: Viewer, cluster_ids: Sequence[int]) -> dict[str, _Run]:
     rows = (
         VerdictSpan.objects.filter(
             viewer.gang_filter(),
-            pk__gt=newest - LOOKED_THROUGH,
+            pk__gt=newest - MOST_SPANS_READ,
             cluster_id__in=cluster_ids,
             health=Health.RUNNING.value,
         )

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from django.db.models import QuerySet
 
-from gangboard.readmodels.word_search import all_occur_in
+from gangboard.readmodels.filters import all_occur_in
 from gangboard.store.access import Viewer
 from gangboard.store.models import WatchedObject
 from gangboard.store.objects import unpack

@@ -50,7 +50,7 @@ _no_writes_until = 0.0
 """Monotonic time until which uses are not written, because the last write failed."""
 log = get_logger(__name__)
 RECORDS_KEPT = timedelta(days=1)
-"""A form that a person sends after the end of their session is kept for that person (`web.kept_forms`)."""
+"""A form that a person sends after the end of their session is kept for that person (`pages.core.saved_forms`)."""
 
 
 @dataclass(frozen=True, slots=True)

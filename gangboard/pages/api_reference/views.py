@@ -6,8 +6,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from gangboard.pages.api_reference.api_document import find_resource, read_problem, read_resources
-from gangboard.web.auth import viewer_for
-from gangboard.web.layout import plain_page
+from gangboard.pages.core.auth import viewer_for
+from gangboard.pages.core.layout import plain_page
 
 SECTION = "reference"
 

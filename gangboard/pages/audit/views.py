@@ -22,16 +22,22 @@ from gangboard.pages.audit.rows import (
     event_label,
 )
 from gangboard.pages.core.actions import tabs
-from gangboard.readmodels.csv_lines import time_text, write_csv
+from gangboard.pages.core.auth import viewer_for
+from gangboard.pages.core.exports import Formats, send_file
+from gangboard.pages.core.forms import element_key
+from gangboard.pages.core.layout import Frame
+from gangboard.pages.core.live.fragments import Fragment, FragmentList
+from gangboard.pages.core.live.page import Fragments
+from gangboard.pages.core.pagination import ListPage, Paginated
+from gangboard.pages.core.query_state import (
+    Select,
+    make_select,
+    read_address,
+    select_cluster,
+    select_within,
+)
+from gangboard.pages.core.tables import time_text, write_csv
 from gangboard.store.access import Viewer
-from gangboard.web.addresses import Select, make_select, read_address, select_cluster, select_within
-from gangboard.web.auth import viewer_for
-from gangboard.web.exports import Formats, send_file
-from gangboard.web.forms import element_key
-from gangboard.web.frame import Frame
-from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments
-from gangboard.web.pagination import ListPage, Paginated
 
 
 def csv_lines(rows: Iterable[AuditLineRow]) -> Iterator[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.http import QueryDict
 
 from gangboard.pages.board.rows import OPTIONAL_KEYS
+from gangboard.pages.core.query_state import Address, read_cursor, read_text
 from gangboard.readmodels.gangs import GROUPINGS, ORDERINGS, GangFilters
-from gangboard.web.addresses import Address, read_cursor, read_text
 
 _NO_COLUMNS = "none"
 

@@ -12,22 +12,22 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.entity_tags import tagged
-from gangboard.api.fields import problems
-from gangboard.api.paging import cursor_errors, list_response, read_list_query
-from gangboard.api.parameters import (
+from gangboard.domain.health import Health
+from gangboard.pages.core.api.entity_tags import tagged
+from gangboard.pages.core.api.fields import problems
+from gangboard.pages.core.api.paging import cursor_errors, list_response, read_list_query
+from gangboard.pages.core.api.parameters import (
     HEALTHS,
     STAGES,
     HealthsField,
     PageQuery,
     check_values,
 )
-from gangboard.api.views import ReadView
-from gangboard.domain.health import Health
+from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import ORDERINGS, GangFilters, GangRow, list_gangs
-from gangboard.readmodels.unseen import Unseen, find_unread
+from gangboard.readmodels.unobserved import Unseen, unread_clusters
 
 _DURATION = re.compile(r"([0-9]{1,6})([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -156,7 +156,7 @@ class GangListView(ReadView):
                 now=now,
                 clusters=clusters,
             )
-        unread = find_unread(
+        unread = unread_clusters(
             one for one in clusters.values() if filters.cluster in ("", one.cluster)
         )
         unseen = serializer_of(Unseen)(unread, many=True, context={"now": now}).data

@@ -9,6 +9,7 @@ from django.db.models import Count, Q, Sum
 
 from gangboard.domain.health import Health
 from gangboard.pages.board.rows import Board, Choices, Heading, Line, Tile
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import (
     Freshness,
     Level,
@@ -18,7 +19,6 @@ from gangboard.readmodels.freshness import (
 )
 from gangboard.readmodels.gang_query import GangFilters, select_gangs, sort_keys
 from gangboard.readmodels.gangs import GangRow, GangsPage, build_rows, list_gangs
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import face_of, reason_title
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang

@@ -17,25 +17,23 @@ from gangboard.pages.board.address import read_board_address
 from gangboard.pages.board.preferences import read_choices
 from gangboard.pages.board.queries import export_gangs, read_board
 from gangboard.pages.board.rows import COLUMNS, CSV_COLUMNS, Board, Line, Tile
+from gangboard.pages.core.auth import viewer_for
 from gangboard.pages.core.columns import headings_of
+from gangboard.pages.core.exports import Formats, send_file
+from gangboard.pages.core.layout import Frame, not_counted_line
+from gangboard.pages.core.live.fragments import Fragment, FragmentList
+from gangboard.pages.core.live.page import Fragments
+from gangboard.pages.core.pagination import ListPage, Paginated
+from gangboard.pages.core.query_state import Address, make_select
+from gangboard.pages.core.tables import write_csv
+from gangboard.pages.templatetags.trends import over_period
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
-from gangboard.readmodels.csv_lines import write_csv
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.gangs import GROUPINGS, ORDERINGS, GangFilters, GangRow
-from gangboard.readmodels.known_trends import since_known
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import reason_title
-from gangboard.readmodels.trends import DAY, Curve, Trends, read_gang_trends
-from gangboard.readmodels.unseen import Unseen, find_unread
-from gangboard.web.addresses import Address, make_select
-from gangboard.web.auth import viewer_for
-from gangboard.web.exports import Formats, send_file
-from gangboard.web.frame import Frame
-from gangboard.web.layout import not_counted_line
-from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments
-from gangboard.web.pagination import ListPage, Paginated
-from gangboard.web.templatetags.trends import over_period
+from gangboard.readmodels.trends import DAY, Curve, Trends, read_gang_trends, since_known
+from gangboard.readmodels.unobserved import Unseen, unread_clusters
 
 _NO_FILTERS = frozenset({"ordering", "group_by", "columns"})
 """Parts of an address that leave no gang out."""
@@ -95,7 +93,7 @@ class BoardPage(ListPage[Board, GangFilters]):
         rows = [line.row for line in found.page.lines if line.row is not None]
         offers = board_offers(viewer=frame.viewer, rows=rows, clusters=clusters)
         name = self.address.filters.cluster
-        unread = find_unread(each for each in clusters.values() if name in ("", each.cluster))
+        unread = unread_clusters(each for each in clusters.values() if name in ("", each.cluster))
         trends = self._trends(frame)
         return (
             *_tile_fragments(found.page, self.address, trends),

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from gangboard.pages.core.rows import shown, shown_method, shown_property
-from gangboard.readmodels.cluster_nodes import Blind
-from gangboard.readmodels.fit import asks_text
+from gangboard.readmodels.declarations import shown, shown_method, shown_property
+from gangboard.readmodels.fit import requests_text
 from gangboard.readmodels.freshness import Freshness, Level, joined
-from gangboard.readmodels.pools import Pool
+from gangboard.readmodels.node_pools import AgedSentence, Pool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +44,7 @@ class ShapeRow:
     @property
     def asks(self) -> str:
         """The requests of one pod as a person reads them."""
-        return asks_text(self.requests) or "nothing in particular"
+        return requests_text(self.requests) or "nothing in particular"
 
     @property
     def is_short(self) -> bool:
@@ -77,7 +76,7 @@ class ClusterCapacityRow:
         """Return whether its numbers may be out of date."""
         return self.freshness.is_stale
 
-    blind: Blind | None = None
+    blind: AgedSentence | None = None
     """Why its nodes are not known. The other fields then have no meaning."""
     choose: bool = False
     """It is too large to be shown beside other clusters."""

@@ -6,15 +6,19 @@ from dataclasses import dataclass
 
 from gangboard.pages.capacity.queries import read_capacity
 from gangboard.pages.capacity.rows import Capacity, ClusterCapacityRow
-from gangboard.readmodels.known_trends import current_values, since_known
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.trends import Trends, read_trends
+from gangboard.pages.core.layout import Frame, not_counted_line
+from gangboard.pages.core.live.fragments import Fragment, FragmentList
+from gangboard.pages.core.live.page import FilteredPage, Fragments
+from gangboard.pages.core.query_state import (
+    Address,
+    make_select,
+    period_of,
+    select_cluster,
+    select_period,
+)
+from gangboard.readmodels.formatting import printable
+from gangboard.readmodels.trends import Trends, current_values, read_trends, since_known
 from gangboard.readmodels.waits_by_queue import read_waits_by_queue
-from gangboard.web.addresses import Address, make_select, period_of, select_cluster, select_period
-from gangboard.web.frame import Frame
-from gangboard.web.layout import not_counted_line
-from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import FilteredPage, Fragments
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from gangboard.domain.action import Verb
+from gangboard.pages.core.forms import write_target
+from gangboard.pages.core.layout import NavigationItem
 from gangboard.readmodels.action_labels import shared_label, undo_label
 from gangboard.readmodels.action_rows import ActionRow
-from gangboard.web.forms import write_target
-from gangboard.web.layout import NavigationItem
 
 _TABS = (("actions", "Record"), ("holds", "Holds"), ("audit", "Audit"))
 """(name of the address, label)."""

@@ -11,15 +11,67 @@ from typing import Any, Union, get_args, get_origin
 
 from rest_framework import serializers
 
-from gangboard.api.fields import (
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.verdict import GangMode, Members
+from gangboard.pages.core.api.fields import (
     ChoiceOrNullField,
+    OptionalTextField,
     PageSerializer,
     QuantityField,
     TimeField,
-    WordField,
 )
-from gangboard.pages.core.domain_serializers import OF_DOMAIN
-from gangboard.pages.core.rows import Field, ShownMethod, ShownProperty, fields_of
+from gangboard.readmodels.declarations import Field, ShownMethod, ShownProperty, fields_of
+
+
+class MembersSerializer(serializers.Serializer[Any]):
+    """Pods of the current attempt.
+
+    Where `health` is `unknown` they are as they were seen last, which may be never: 0 is no count then.
+    """
+
+    desired = serializers.IntegerField(
+        help_text="Pods that the owner asks for, held ones included."
+    )
+    quorum = serializers.IntegerField(
+        allow_null=True,
+        help_text="Pods without which it does not start; null without a gang group.",
+    )
+    created = serializers.IntegerField()
+    scheduled = serializers.IntegerField()
+    ready = serializers.IntegerField()
+    succeeded = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    held = serializers.IntegerField(help_text="Pods of suspended Jobs.")
+
+
+class ObjectSerializer(serializers.Serializer[Any]):
+    """One object of the cluster."""
+
+    api_group = serializers.CharField(source="group")
+    kind = serializers.CharField()
+    namespace = serializers.CharField()
+    name = serializers.CharField()
+    uid = serializers.CharField()
+
+
+class GangModeSerializer(serializers.Serializer[Any]):
+    """How the pods of the Jobs of an owner are grouped: as it is, beside what was asked for."""
+
+    mode = serializers.CharField(
+        help_text="`whole`, `per-role`, `per-job`, `custom`, `pod-by-pod` or `unknown`."
+    )
+    label = serializers.CharField()  # type: ignore[assignment]  # as DRF's own attribute
+    reason = serializers.CharField()
+    asked = OptionalTextField(help_text="What its owner asks for; null: nothing.")
+    differs = serializers.BooleanField(help_text="It is not what was asked for.")
+
+
+OF_DOMAIN: Mapping[type, type[serializers.Serializer[Any]]] = {
+    GangMode: GangModeSerializer,
+    Members: MembersSerializer,
+    ObjectRef: ObjectSerializer,
+}
+
 
 _SIMPLE: Mapping[type, type[serializers.Field[Any, Any, Any, Any]]] = {
     str: serializers.CharField,
@@ -102,7 +154,7 @@ def _member(field: Field) -> serializers.Field[Any, Any, Any, Any]:
     if field.api_name != field.name:
         options["source"] = field.name
     if declaration.empty_is_null:
-        return (ChoiceOrNullField if declaration.choices else WordField)(**options)
+        return (ChoiceOrNullField if declaration.choices else OptionalTextField)(**options)
     if declaration.is_quantity:
         if NoneType in get_args(field.type):
             options["allow_null"] = True

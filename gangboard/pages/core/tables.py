@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
-from gangboard.pages.core.rows import Field, fields_of
 from gangboard.pages.core.serializers import serializer_of
-from gangboard.readmodels.csv_lines import write_csv
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.declarations import Field, fields_of
+from gangboard.readmodels.formatting import printable
 
 DASH = "–"
 
@@ -148,3 +149,42 @@ def _text(value: Any) -> str:
         parts = [_text(part) for part in value]
         return ("; " if any("," in part for part in parts) else ", ").join(parts)
     return printable(str(value))
+
+
+_FORMULA = frozenset("=+-@|%\t\r\n\0＝＋－＠")
+"""What a cell may not begin with; the wide ones are read as formulas by some programs too."""
+
+
+class _Echo:
+    """A file that returns what is written to it: csv writes lines, we want them one by one."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def write_csv(rows: Iterable[object], columns: tuple[str, ...]) -> Iterator[str]:
+    """Yield the lines of the file, the heading first; no cell is a formula.
+
+    `columns` are attributes of the rows; of one with dots the last name is its heading.
+    """
+    writer = csv.writer(_Echo(), quoting=csv.QUOTE_ALL)
+    readers = [attrgetter(column) for column in columns]
+    yield writer.writerow([column.rpartition(".")[2] for column in columns])
+    for row in rows:
+        yield writer.writerow([_csv_cell(read(row)) for read in readers])
+
+
+def _csv_cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return time_text(value) or ""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else str(value)
+    text = str(value)
+    return f"'{text}" if text.lstrip()[:1] in _FORMULA or text[:1] in _FORMULA else text
+
+
+def time_text(at: datetime | None) -> str | None:
+    """Return a moment as RFC 3339 in UTC, with a Z, as the API writes it."""
+    return None if at is None else at.astimezone(UTC).isoformat().replace("+00:00", "Z")

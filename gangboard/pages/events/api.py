@@ -12,10 +12,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.errors import RefusedRequest
-from gangboard.api.fields import problems
-from gangboard.api.paging import invalid_cursor
-from gangboard.api.parameters import (
+from gangboard.pages.core.api.errors import RefusedRequest
+from gangboard.pages.core.api.fields import problems
+from gangboard.pages.core.api.paging import invalid_cursor
+from gangboard.pages.core.api.parameters import (
     FIELDS,
     HEALTHS,
     USUAL_PAGE,
@@ -26,7 +26,8 @@ from gangboard.api.parameters import (
     only,
     read_query,
 )
-from gangboard.api.views import ReadView, next_url
+from gangboard.pages.core.api.views import ReadView, next_url
+from gangboard.pages.core.live.throttle import Throttle
 from gangboard.pages.core.serializers import serializer_of
 from gangboard.pages.events.feed_cursors import (
     NOW,
@@ -42,7 +43,6 @@ from gangboard.pages.events.waiting import FeedCrowdedError, feed_watch
 from gangboard.readmodels.cursors import LARGEST_PAGE
 from gangboard.store.access import Viewer
 from gangboard.store.feed import newest_number, number_events
-from gangboard.web.live.throttle import Throttle
 
 LONGEST_WAIT = 25
 """Seconds. A proxy cuts a silent connection after 30 or 60."""

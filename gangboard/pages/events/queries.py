@@ -13,7 +13,7 @@ from gangboard.pages.events.feed_cursors import FeedCursor, write_cursor
 from gangboard.pages.events.rows import ChangeActionRow, ChangeGangRow, ChangePage, ChangeRow
 from gangboard.readmodels.action_rows import ActionRow
 from gangboard.readmodels.actions import actions_by_id
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.verdict_spans import SpanRow, rows_of_spans
 from gangboard.store.access import Viewer
 from gangboard.store.feed import newest_number, read_after, read_newest
@@ -50,7 +50,7 @@ class EventFilters:
 def read_changes(
     *, viewer: Viewer, after: FeedCursor, filters: EventFilters, limit: int, now: datetime
 ) -> ChangePage:
-    """Return the next events after a cursor, the oldest first (at most 5 queries, and `unseen_names`)."""
+    """Return the next events after a cursor, the oldest first (at most 5 queries, and `hidden_names`)."""
     # Before the events: nothing appears below a number that was given.
     newest = max(newest_number(), after.number)
     where = viewer.gang_filter() & filters.condition
@@ -66,7 +66,7 @@ def read_changes(
 def read_last_changes(
     *, viewer: Viewer, filters: EventFilters, limit: int
 ) -> tuple[ChangeRow, ...]:
-    """Return the newest events, the newest first (at most 4 queries, and `unseen_names`)."""
+    """Return the newest events, the newest first (at most 4 queries, and `hidden_names`)."""
     where = viewer.gang_filter() & filters.condition
     return _rows(read_newest(limit=limit, where=where), viewer)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from gangboard.pages.core.layout import Frame, not_counted_line
+from gangboard.pages.core.live.fragments import Fragment, FragmentList
+from gangboard.pages.core.live.page import Fragments
+from gangboard.pages.core.pagination import ListPage, Paginated
+from gangboard.pages.core.query_state import make_select, select_cluster
 from gangboard.pages.groups.queries import GroupFilters, GroupPage, group_kinds, list_groups
 from gangboard.readmodels.freshness import Level
-from gangboard.web.addresses import make_select, select_cluster
-from gangboard.web.frame import Frame
-from gangboard.web.layout import not_counted_line
-from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments
-from gangboard.web.pagination import ListPage, Paginated
 
 
 class GroupsPage(ListPage[GroupPage, GroupFilters]):

@@ -18,12 +18,12 @@ from gangboard.domain.health import NOT_WHOLE, Health, Stage
 from gangboard.facts.stored_verdict import FULL
 from gangboard.pages.reasons.rows import ExampleRow, LimitRow, ReasonRow, Reasons
 from gangboard.readmodels.fit import full_text
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, knows_zero, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
 from gangboard.readmodels.gangs import GangRow, build_rows
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import STAGE_LABELS, HealthCount, face_of, reason_title
-from gangboard.readmodels.unseen import find_unseen
+from gangboard.readmodels.unobserved import unobserved_clusters
 from gangboard.store.access import Viewer
 from gangboard.store.bulk_statements import first_of_each
 from gangboard.store.models import Gang
@@ -74,7 +74,7 @@ def read_reasons(
         unknown=total_unknown if read or total_unknown else None,
         clusters=len(wanted),
         looked_at=sum(not freshness.is_silent for freshness in wanted.values()),
-        unseen=find_unseen(wanted, unknown),
+        unseen=unobserved_clusters(wanted, unknown),
         namespaces=_namespaces(viewer),
     )
 

@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from gangboard.domain.health import Stage
-from gangboard.pages.core.rows import shown, shown_property
 from gangboard.readmodels.cursors import Place
+from gangboard.readmodels.declarations import shown, shown_property
 from gangboard.readmodels.state_labels import HealthCount
-from gangboard.readmodels.unseen import Unseen
+from gangboard.readmodels.unobserved import Unseen
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,20 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from gangboard.pages.core.forms import element_key
+from gangboard.pages.core.layout import Frame, not_counted_line
+from gangboard.pages.core.live.fragments import Fragment, FragmentList
+from gangboard.pages.core.live.page import FilteredPage, Fragments
+from gangboard.pages.core.query_state import (
+    Address,
+    make_select,
+    period_of,
+    select_cluster,
+    select_period,
+)
 from gangboard.pages.reasons.queries import read_reasons
 from gangboard.pages.reasons.rows import ReasonRow, Reasons, stage_number
-from gangboard.readmodels.known_trends import current_values, since_known
-from gangboard.readmodels.trends import Curve, Trends, read_trends
-from gangboard.web.addresses import Address, make_select, period_of, select_cluster, select_period
-from gangboard.web.forms import element_key
-from gangboard.web.frame import Frame
-from gangboard.web.layout import not_counted_line
-from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import FilteredPage, Fragments
+from gangboard.readmodels.trends import Curve, Trends, current_values, read_trends, since_known
 
 OPEN_ROWS = 8
 """Reasons that are not folded: those with the most accelerators. The others are folded by stage."""

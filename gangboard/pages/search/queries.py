@@ -11,14 +11,14 @@ from datetime import datetime
 
 from django.db.models import Count, Q
 
+from gangboard.readmodels.filters import all_occur_in, search_words
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gang_query import GangFilters
 from gangboard.readmodels.gangs import GangRow, list_gangs
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.queue_lines import read_queues
 from gangboard.readmodels.queue_visibility import serves_queues
 from gangboard.readmodels.visible_queues import QueueFilters, visible_queues
-from gangboard.readmodels.word_search import all_occur_in, search_words
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import Gang, NodeCapacity

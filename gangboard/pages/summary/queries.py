@@ -12,7 +12,7 @@ from gangboard.domain.health import Health
 from gangboard.pages.summary.rows import UNKNOWN, Summary, Tally
 from gangboard.readmodels.freshness import Freshness, knows_zero, read_freshness, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
-from gangboard.readmodels.unseen import find_unseen
+from gangboard.readmodels.unobserved import unobserved_clusters
 from gangboard.store.access import Viewer
 
 
@@ -55,7 +55,7 @@ def read_summary(
         by_cluster=by_cluster,
         observed_at=_oldest_contact(clusters.values()),
         stale=any(row.is_stale for row in clusters.values()),
-        unseen=find_unseen(clusters, unknown),
+        unseen=unobserved_clusters(clusters, unknown),
     )
 
 

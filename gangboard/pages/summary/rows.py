@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.pages.core.rows import shown
-from gangboard.readmodels.unseen import Unseen
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.unobserved import Unseen
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from django.utils.safestring import SafeString, mark_safe
 
 from gangboard.pages.core.columns import Column
 from gangboard.pages.core.tables import DASH, UNSORTED, Sorting, table_of
+from gangboard.pages.templatetags.pages import age, number
 from gangboard.readmodels.state_labels import Face
-from gangboard.web.templatetags.pages import age, number
 
 register = template.Library()
 

@@ -15,10 +15,10 @@ from gangboard.ops.kubeconfigs import (
     save_actor,
 )
 from gangboard.ops.trial_lines import actor_lines, step_lines, unanswered_lines
+from gangboard.pages.clusters.trial_steps import trial_steps
 from gangboard.policy.lever_permissions import Wanted
 from gangboard.polling.actor_trial import try_actor
 from gangboard.polling.cluster_trial import Access, Trial, in_cluster_access, try_cluster
-from gangboard.readmodels.trial_steps import trial_steps
 from gangboard.store import clusters
 
 

@@ -1,0 +1,177 @@
+"""The layout around every page: navigation, freshness of each cluster, loud banners."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
+
+from gangboard.pages.core.live.fragments import Fragment, FragmentList, write_version
+from gangboard.pages.core.saved_forms import saved_form_message
+from gangboard.readmodels.freshness import Freshness, read_freshness
+from gangboard.readmodels.liveness import Liveness, read_liveness
+from gangboard.readmodels.queue_visibility import serves_queues
+from gangboard.readmodels.unobserved import not_counted
+from gangboard.store.access import Viewer
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The viewer of a page, the time, and the data of its layout."""
+
+    viewer: Viewer
+    now: datetime
+    clusters: Mapping[int, Freshness]
+    liveness: Liveness
+
+
+NAVIGATION = (
+    ("board", "Board"),
+    ("reasons", "Reasons"),
+    ("queues", "Queues"),
+    ("capacity", "Capacity"),
+    ("groups", "Groups"),
+    ("clusters", "Clusters"),
+    ("actions", "Actions"),
+)
+"""(name of the address, label)."""
+PERSONAL = (
+    ("account", "My account"),
+    ("notifications", "Messages"),
+    ("people", "People"),
+    ("reference", "API reference"),
+)
+"""(name of the address, label): pages behind the name in the header."""
+FOR_ADMINS = frozenset({"people"})
+WHERE_SERVED = {"queues": serves_queues}
+"""Pages about what not every cluster has: shown to whom this says so."""
+
+
+MOST_NAMED = 3
+"""Clusters that the bar names one by one; of more, those with a problem, and how many others are live."""
+
+
+@dataclass(frozen=True, slots=True)
+class NavigationItem:
+    """One entry of the navigation."""
+
+    label: str
+    href: str
+    current: str
+    """Value of aria-current: `page` here, `true` for the section that the page is in."""
+
+
+def layout_fragments(clusters: Mapping[int, Freshness], liveness: Liveness) -> tuple[Fragment, ...]:
+    """Return the fragments that every page has."""
+    bar = clusters.values()
+    named = tuple(one for one in bar if _is_news(one) or len(bar) <= MOST_NAMED)
+    others = len(bar) - len(named)
+    live = sum(not _is_news(one) for one in bar)
+    banners = liveness.banners
+    return (
+        Fragment(
+            "freshness",
+            "frame/freshness.html",
+            {"clusters": named, "others": others, "live": live},
+            (others, live, *(cluster.shown for cluster in named)),
+        ),
+        Fragment("banners", "frame/banners.html", {"banners": banners}, banners),
+    )
+
+
+def not_counted_line(clusters: Mapping[int, Freshness], cluster: str) -> Fragment:
+    """Return the line that names clusters without any number, of those that the filter `cluster` leaves.
+
+    An empty filter means all.
+    """
+    line = not_counted(row for row in clusters.values() if cluster in ("", row.cluster))
+    return Fragment("not-counted", "frame/not_counted.html", {"line": line}, line)
+
+
+def render_page(
+    request: HttpRequest,
+    template: str,
+    *,
+    viewer: Viewer,
+    now: datetime,
+    page: Sequence[Fragment | FragmentList],
+    section: str,
+    live: str,
+    context: Mapping[str, object],
+    status: int = 200,
+) -> HttpResponse:
+    """Return a page. `live` is the address that it asks for updates."""
+    fragments = {piece.id.replace("-", "_"): piece for piece in page}
+    return render(
+        request,
+        template,
+        {
+            **context,
+            "now": now,
+            "viewer": viewer,
+            "fragments": fragments,
+            "live": live,
+            "version": write_version(page, int(now.timestamp() * 1000)),
+            "navigation": [
+                _navigation(label, reverse(name), name == section, request.path)
+                for name, label in NAVIGATION
+                if name == section or name not in WHERE_SERVED or WHERE_SERVED[name](viewer)
+            ],
+            "personal": _personal(viewer, section, request.path),
+        },
+        status=status,
+    )
+
+
+def plain_page(
+    request: HttpRequest,
+    template: str,
+    *,
+    viewer: Viewer,
+    section: str,
+    context: Mapping[str, object],
+    status: int = 200,
+) -> HttpResponse:
+    """Return a page that stays as it is: a form must not change under the hands."""
+    now = timezone.now()
+    clusters = read_freshness(viewer=viewer, now=now)
+    return render_page(
+        request,
+        template,
+        viewer=viewer,
+        now=now,
+        page=layout_fragments(clusters, read_liveness(now=now)),
+        section=section,
+        live="",
+        context={**context, "saved_form_message": saved_form_message(request)},
+        status=status,
+    )
+
+
+def _personal(viewer: Viewer, section: str, path: str) -> list[NavigationItem]:
+    """Return the pages behind the name that this release has and this person may open."""
+    items = []
+    for name, label in PERSONAL:
+        if name in FOR_ADMINS and not viewer.is_admin:
+            continue
+        try:
+            href = reverse(name)
+        except NoReverseMatch:
+            continue
+        items.append(_navigation(label, href, name == section, path))
+    return items
+
+
+def _is_news(cluster: Freshness) -> bool:
+    """Whether what is said of the cluster may be out of date, or will be soon."""
+    return cluster.is_stale or bool(cluster.problem)
+
+
+def _navigation(label: str, href: str, in_section: bool, path: str) -> NavigationItem:
+    here = "page" if href == path else "true"
+    return NavigationItem(label, href, here if in_section else "")
