@@ -80,7 +80,7 @@ def test_a_form_is_filled_in_again(
     assert back_to.endswith("#add")
     assert sign_in(client, back_to=back_to)["Location"] == back_to
     page = text(client.get(back_to))
-    assert saved_forms.SHOWN in page
+    assert saved_forms.REFILLED in page
     assert 'value="vera"' in page
     assert '<option value="operator" selected>' in page
     assert 'value="team-*"' in page
@@ -138,7 +138,7 @@ def test_another_person_finds_nothing(client: Client, monkeypatch: pytest.Monkey
     assert "vera" in stored()
     sign_in(client, "eve", back_to)
     page = text(client.get(back_to))
-    assert saved_forms.GONE in page
+    assert saved_forms.EXPIRED in page
     assert "vera" not in page
     assert "vera" not in stored()
 
@@ -149,7 +149,7 @@ def test_after_15_minutes_it_is_gone(client: Client, monkeypatch: pytest.MonkeyP
     sign_in(client, back_to=back_to)
     move(saved_forms.LIFE, monkeypatch)
     page = text(client.get(back_to))
-    assert saved_forms.GONE in page
+    assert saved_forms.EXPIRED in page
     assert "vera" not in page
 
 

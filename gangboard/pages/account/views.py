@@ -46,7 +46,7 @@ def account(request: HttpRequest) -> HttpResponse:
     return _page(request, viewer_for(request), TokenForm(saved_form(request, "account-tokens")))
 
 
-@saves_form("account", fields=TokenForm.base_fields, part="tokens")
+@saves_form("account", fields=TokenForm.base_fields, anchor="tokens")
 @require_POST
 def make_token(request: HttpRequest) -> HttpResponse:
     """Make a token and show it, this once."""

@@ -1,4 +1,7 @@
-"""Who is signed in: every page asks for it, unless it is marked as open (`login_not_required`)."""
+"""Authentication of page requests: the sign-in that every page requires, and the viewer of a request.
+
+A view marked with `login_not_required` is open.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ View = Callable[..., HttpResponseBase]
 
 
 class SignInRequiredMiddleware(LoginRequiredMiddleware):
-    """Sends a person who is not signed in to sign in and come back."""
+    """Redirects a user without a session to the sign-in page, and from there back."""
 
     def process_view(
         self,
@@ -30,8 +33,8 @@ class SignInRequiredMiddleware(LoginRequiredMiddleware):
         view_args: tuple[Any, ...],
         view_kwargs: dict[str, Any],
     ) -> HttpResponseBase | None:
-        """Return the way to sign-in, or None where the view may answer."""
-        # Before Django's own look at who asks: what is open also answers without a database.
+        """Return a redirect to the sign-in page, or None if the view may answer."""
+        # Django reads the user from the database. Open views must answer without a database.
         if not getattr(view_func, "login_required", True):
             return None
         return super().process_view(request, view_func, view_args, view_kwargs)
@@ -41,36 +44,36 @@ class SignInRequiredMiddleware(LoginRequiredMiddleware):
         request: HttpRequest,
         view_func: View,  # noqa: ARG002  # Django's signature
     ) -> HttpResponseRedirectBase:
-        """Return the way to sign-in: of the whole page also where only a part of it was asked for.
+        """Return a redirect of the whole page to the sign-in page, also for an htmx request.
 
-        A form that was sent is kept, if its person is known, and filled in again after the sign-in.
+        A submitted form is saved if its user is known, and refilled after the sign-in.
         """
         cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
         is_form = request.method == "POST"
         user_id = sessions.owner_of_ended(cookie) if is_form and cookie else None
-        kept = save_form(request, user_id=user_id)
+        form_address = save_form(request, user_id=user_id)
         if request.headers.get("HX-Request"):
             # No form may appear inside a table.
-            return HttpResponseClientRedirect(_sign_in(kept or page_of(request)))
-        return HttpResponseRedirect(_sign_in(kept or page_of(request)))
+            return HttpResponseClientRedirect(_sign_in(form_address or page_of(request)))
+        return HttpResponseRedirect(_sign_in(form_address or page_of(request)))
 
 
 def page_of(request: HttpRequest) -> str:
-    """Return the page to come back to: the one that was asked for, or that from which a form was sent."""
+    """Return the address to come back to after the sign-in: the requested page, or the page of the form."""
     if request.headers.get("HX-Request"):
-        page = request.headers.get("HX-Current-URL", "")
+        address = request.headers.get("HX-Current-URL", "")
     elif request.method in ("GET", "HEAD"):
         return request.get_full_path()
     else:
-        page = request.headers.get("Referer", "")
-    parts = urlsplit(page)
-    if not parts.path or parts.netloc not in ("", request.get_host()):
+        address = request.headers.get("Referer", "")
+    url = urlsplit(address)
+    if not url.path or url.netloc not in ("", request.get_host()):
         return settings.LOGIN_REDIRECT_URL
-    return parts.path + (f"?{parts.query}" if parts.query else "")
+    return url.path + (f"?{url.query}" if url.query else "")
 
 
 def viewer_for(request: HttpRequest) -> Viewer:
-    """Return for whom a page is: who is signed in, with the rights of this moment."""
+    """Return the viewer of a page: the signed-in user with their current rights."""
     return viewer_of(request.user, address=client_address(request.META))
 
 
@@ -79,7 +82,7 @@ def _sign_in(back_to: str) -> str:
 
 
 def admin_of(request: HttpRequest) -> Viewer:
-    """Return the admin of everything who asks. Raises Http404 for anybody else."""
+    """Return the viewer if they are an admin of all clusters. Raises Http404 otherwise."""
     viewer = viewer_for(request)
     if not viewer.is_admin:
         raise Http404

@@ -1,4 +1,4 @@
-"""The session of a browser: its beginning at a sign-in, and the note that it is used."""
+"""Browser sessions: their start at a sign-in, and the extension of their idle time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def start_session(
     how: str,
     authenticated_at: datetime | None = None,
 ) -> None:
-    """Sign a person in: a session with a new key, its record, and a line of the audit.
+    """Sign a user in: create a session with a new key, its record, and an entry of the audit.
 
     `how` ends the sentence "NAME signed in by …"; see `store.sessions.begin_session` for the rest.
     """
@@ -35,7 +35,7 @@ def start_session(
         key_before = request.session.session_key
         auth.login(request, user)
         if request.session.session_key == key_before and key_before is not None:
-            # The same person again: a key that someone has copied must not become fresh with it.
+            # The same user signs in again. A new key keeps a copied one from becoming fresh.
             request.session.cycle_key()
         forget_forms_of_others(request.session, user_id=user.pk)
         sessions.begin_session(
@@ -49,13 +49,13 @@ def start_session(
 
 
 class SessionUseMiddleware:
-    """Puts off the idle end of a session that a person uses."""
+    """Extends the idle time of a session when its user is active."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Return the view's answer. Requests that an open page sends by itself are no use."""
+        """Return the view's answer. Automatic requests of an open page do not count as use."""
         response = self.get_response(request)
         session = request.session
         if (

@@ -1,4 +1,4 @@
-"""Answers to requests that ended in an exception (handler500), or have no page (handler404), and Django's debug page."""
+"""Error pages: handler500 and handler404, and the filter of Django's debug page."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def handle_not_found(request: HttpRequest, exception: Exception) -> HttpResponse
 
 
 class UrlHidingFilter(SafeExceptionReporterFilter):
-    """Hides addresses on Django's debug page (GANGBOARD_DEBUG), too: that of a broker or database may hold a password."""
+    """Hides URLs of brokers and databases on Django's debug page (GANGBOARD_DEBUG): they may contain a password."""
 
     hidden_settings = re.compile(
         f"{SafeExceptionReporterFilter.hidden_settings.pattern}|URL|BROKER", flags=re.IGNORECASE

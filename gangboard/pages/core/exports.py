@@ -1,4 +1,4 @@
-"""A record as a file: asked for by a form, one at a time of a person, and written down."""
+"""Exports of lists as files. Each export is recorded in the audit, and a user can run one at a time."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from gangboard.store.access import Viewer
 Row = TypeVar("Row")
 Format = tuple[str, Callable[[Iterable[Row]], Iterator[str]]]
 Formats = dict[str, Format[Row]]
-"""Ending → (media type, writer)."""
+"""File extension → (media type, writer)."""
 
 
 MOST_AT_ONCE = 4
-"""Exports of everybody that this web process sends at once."""
+"""Exports that this web process sends at once, for all users together."""
 SOON = 10
-"""Seconds after which one of them may be over."""
+"""Seconds for Retry-After, when another export may have ended."""
 OWN = "An export of yours is still under way. Begin another when it is over."
 OTHERS = "Other people's exports are under way. Try again in a few seconds."
 _slots = threading.BoundedSemaphore(MOST_AT_ONCE)
 
 
 class _Lines:
-    """The lines of a file. The server closes it at its end, and when the browser has gone."""
+    """The lines of a file. The server closes it at the end, or when the browser disconnects."""
 
-    def __init__(self, lines: Iterator[str], end: Callable[[], None]) -> None:
+    def __init__(self, lines: Iterator[str], close: Callable[[], None]) -> None:
         self._lines = lines
-        self.close = end
+        self.close = close
 
     def __iter__(self) -> Iterator[str]:
         return self._lines
@@ -43,35 +43,36 @@ class _Lines:
 def send_file(
     request: HttpRequest,
     viewer: Viewer,
-    what: str,
+    subject: str,
     form: Format[Row] | None,
-    ending: str,
-    asked: Sequence[tuple[str, str]],
+    extension: str,
+    filter_pairs: Sequence[tuple[str, str]],
     read: Callable[[], Iterable[Row]],
 ) -> HttpResponseBase:
-    """Send rows line by line; `what` is `actions`, `audit` or `board`, `asked` the filters for the audit.
+    """Send rows line by line. Raises Http404 without `form`.
 
-    Raises Http404 without a form. One at a time of a person, because it reads all there is, and
-    MOST_AT_ONCE of everybody: each holds a thread and a connection for as long as its reader is slow.
+    `subject` is `actions`, `audit` or `board`, and `filter_pairs` are the filters for the audit. A user can run one
+    export at a time, because it reads all rows. All users together can run MOST_AT_ONCE, because an export holds
+    a thread and a connection until its reader has received everything.
     """
     if form is None:
         raise Http404
-    section = "board" if what == "board" else "actions"
+    section = "board" if subject == "board" else "actions"
     if not _slots.acquire(blocking=False):
         return _later(request, viewer, SOON, section, OTHERS)
     with ExitStack() as unless_sent:
         unless_sent.callback(_slots.release)
         media_type, write = form
         now = timezone.now()
-        filters = ", ".join(f"{name}={value}" for name, value in asked) or "everything"
-        name = "record of actions" if what == "actions" else what
-        sentence = f"The {name} was exported as {ending}: {filters}."
+        filters = ", ".join(f"{name}={value}" for name, value in filter_pairs) or "everything"
+        name = "record of actions" if subject == "actions" else subject
+        sentence = f"The {name} was exported as {extension}: {filters}."
         wait = service.begin_export(viewer, sentence, now=now)
         if wait:
             return _later(request, viewer, wait, section, OWN)
-        lines = _Lines(write(read()), lambda: _end(viewer))
+        lines = _Lines(write(read()), lambda: _finish(viewer))
         unless_sent.pop_all()
-    file = f"gangboard-{what}-{now:%Y%m%d-%H%M}.{ending}"
+    file = f"gangboard-{subject}-{now:%Y%m%d-%H%M}.{extension}"
     return StreamingHttpResponse(
         lines,
         content_type=media_type,
@@ -79,7 +80,7 @@ def send_file(
     )
 
 
-def _end(viewer: Viewer) -> None:
+def _finish(viewer: Viewer) -> None:
     _slots.release()
     service.end_export(viewer)
 

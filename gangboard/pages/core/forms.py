@@ -20,7 +20,10 @@ Named = OfferRow | TargetRow | ActionTarget
 
 
 def write_target(named: Named) -> str:
-    """Return the word of an object. No name in Kubernetes has a slash; one with a slash is not read back."""
+    """Return an object as one word.
+
+    Names in Kubernetes have no slash. `read_target` refuses the word of a name with one.
+    """
     generation = "" if named.generation is None else str(named.generation)
     return "/".join(
         (
@@ -36,11 +39,11 @@ def write_target(named: Named) -> str:
 
 
 def read_target(text: str) -> ActionTarget | None:
-    """Return the object that a word names, with the generation that was seen; None if it names none."""
-    pieces = text.split("/")
-    if len(text) > LONGEST_TARGET or "\x00" in text or len(pieces) != _TARGET_PIECES:
+    """Return the object that a word names, with its generation when the page was read. None for any other text."""
+    names = text.split("/")
+    if len(text) > LONGEST_TARGET or "\x00" in text or len(names) != _TARGET_PIECES:
         return None
-    cluster, api_group, kind, namespace, name, uid, generation = pieces
+    cluster, api_group, kind, namespace, name, uid, generation = names
     if not (cluster and kind and name and uid):
         return None
     if generation and not (generation.isascii() and generation.isdigit() and len(generation) < 19):
@@ -57,7 +60,7 @@ def read_target(text: str) -> ActionTarget | None:
 
 
 def element_key(uid: str) -> str:
-    """Return what stands for an object in ids of elements; it has no blanks, whatever the uid is."""
+    """Return a digest of a uid for element ids. A uid may contain blanks, the digest does not."""
     return hashlib.blake2b(uid.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Fresh sign-ins: what gives a lot away asks again who sits at the browser."""
+"""Fresh sign-ins, which sensitive pages and API operations require."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _FRESH = "fresh"
 
 
 def require_fresh(request: HttpRequest) -> HttpResponse | None:
-    """Return None if the person has signed in within 15 minutes, else the way to sign in again.
+    """Return a redirect to the sign-in page, or None if the user has signed in within 15 minutes.
 
-    A view calls it before it shows a form and again before it takes one. After the sign-in the person is
-    back on the page of the form. What was typed into a form that took longer than that is filled in again if the
-    view keeps it (`saved_forms`). The proxy decides how long a sign-in through it lasts.
+    A view calls it before it shows a form and again before it accepts one. After the sign-in the user is
+    back on the page of the form. A view with `saves_form` refills the form. A sign-in by a proxy is always
+    fresh, because the proxy decides how long it lasts.
     """
     if sessions.signed_in_by(request.session) == sessions.PROXY:
         return None
     if sessions.is_fresh(request.session):
         return None
-    kept = save_form(request, user_id=request.user.pk)
-    query = {"next": kept or page_of(request), _FRESH: "1"}
+    form_address = save_form(request, user_id=request.user.pk)
+    query = {"next": form_address or page_of(request), _FRESH: "1"}
     address = f"{settings.LOGIN_URL}?{urlencode(query)}"
     return (
         HttpResponseClientRedirect(address)

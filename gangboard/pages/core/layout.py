@@ -49,11 +49,11 @@ PERSONAL = (
 """(name of the address, label): pages behind the name in the header."""
 FOR_ADMINS = frozenset({"people"})
 WHERE_SERVED = {"queues": serves_queues}
-"""Pages about what not every cluster has: shown to whom this says so."""
+"""Pages about resources that not every cluster has → whether the viewer sees such a cluster."""
 
 
 MOST_NAMED = 3
-"""Clusters that the bar names one by one; of more, those with a problem, and how many others are live."""
+"""Clusters that the bar names one by one. With more, it names those with a problem and counts the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,26 +69,23 @@ class NavigationItem:
 def layout_fragments(clusters: Mapping[int, Freshness], liveness: Liveness) -> tuple[Fragment, ...]:
     """Return the fragments that every page has."""
     bar = clusters.values()
-    named = tuple(one for one in bar if _is_news(one) or len(bar) <= MOST_NAMED)
-    others = len(bar) - len(named)
-    live = sum(not _is_news(one) for one in bar)
+    named = tuple(cluster for cluster in bar if _has_problem(cluster) or len(bar) <= MOST_NAMED)
+    unnamed = len(bar) - len(named)
+    live = sum(not _has_problem(cluster) for cluster in bar)
     banners = liveness.banners
     return (
         Fragment(
             "freshness",
             "frame/freshness.html",
-            {"clusters": named, "others": others, "live": live},
-            (others, live, *(cluster.shown for cluster in named)),
+            {"clusters": named, "others": unnamed, "live": live},
+            (unnamed, live, *(cluster.shown for cluster in named)),
         ),
         Fragment("banners", "frame/banners.html", {"banners": banners}, banners),
     )
 
 
 def not_counted_line(clusters: Mapping[int, Freshness], cluster: str) -> Fragment:
-    """Return the line that names clusters without any number, of those that the filter `cluster` leaves.
-
-    An empty filter means all.
-    """
+    """Return the line that names the clusters that no number counts. An empty `cluster` means all clusters."""
     line = not_counted(row for row in clusters.values() if cluster in ("", row.cluster))
     return Fragment("not-counted", "frame/not_counted.html", {"line": line}, line)
 
@@ -105,8 +102,8 @@ def render_page(
     context: Mapping[str, object],
     status: int = 200,
 ) -> HttpResponse:
-    """Return a page. `live` is the address that it asks for updates."""
-    fragments = {piece.id.replace("-", "_"): piece for piece in page}
+    """Return a page. `live` is the address of its updates."""
+    fragments = {fragment.id.replace("-", "_"): fragment for fragment in page}
     return render(
         request,
         template,
@@ -137,7 +134,7 @@ def plain_page(
     context: Mapping[str, object],
     status: int = 200,
 ) -> HttpResponse:
-    """Return a page that stays as it is: a form must not change under the hands."""
+    """Return a page without live updates, because a form must not change while somebody fills it in."""
     now = timezone.now()
     clusters = read_freshness(viewer=viewer, now=now)
     return render_page(
@@ -154,7 +151,7 @@ def plain_page(
 
 
 def _personal(viewer: Viewer, section: str, path: str) -> list[NavigationItem]:
-    """Return the pages behind the name that this release has and this person may open."""
+    """Return the entries of the menu behind the user's name, as far as the user may open them."""
     items = []
     for name, label in PERSONAL:
         if name in FOR_ADMINS and not viewer.is_admin:
@@ -167,11 +164,11 @@ def _personal(viewer: Viewer, section: str, path: str) -> list[NavigationItem]:
     return items
 
 
-def _is_news(cluster: Freshness) -> bool:
-    """Whether what is said of the cluster may be out of date, or will be soon."""
+def _has_problem(cluster: Freshness) -> bool:
+    """Return whether the data of the cluster is out of date, or soon will be."""
     return cluster.is_stale or bool(cluster.problem)
 
 
 def _navigation(label: str, href: str, in_section: bool, path: str) -> NavigationItem:
-    here = "page" if href == path else "true"
-    return NavigationItem(label, href, here if in_section else "")
+    current = "page" if href == path else "true"
+    return NavigationItem(label, href, current if in_section else "")

@@ -1,4 +1,4 @@
-"""Pagination of long lists: the rows that an address asks for, and the links to the others."""
+"""Pagination of long lists, on live pages (`ListPage`) and on pages without updates (`read_rows`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAGE_SIZE = 100
 """Rows of one page."""
 PHONE_PAGE_SIZE = 25
 _PHONE = "phone"
-"""In the address of a waiting request: the browser is one of a phone. Pages of other sizes share no answers."""
+"""Parameter of a waiting request: the browser is on a phone. It separates the cached answers of both page sizes."""
 
 
 class _HasNextCursor(Protocol):
@@ -33,25 +33,25 @@ CursorPage = TypeVar("CursorPage", bound=_HasNextCursor)
 
 @dataclass(frozen=True, slots=True)
 class Paginated(Generic[CursorPage]):
-    """One page of a list, and the links to the others."""
+    """One page of a list, with links to the first and the next one."""
 
     page: CursorPage
     pager: Fragment
 
 
 class ListPage(FilteredPage[Paginated[CursorPage], Filters], Generic[CursorPage, Filters]):
-    """A live page with one page of a list."""
+    """A live page with a paginated list."""
 
     @property
     def is_phone(self) -> bool:
-        """Whether the browser says that it is one of a phone: all of these have `Mobi` in their name."""
+        """Whether the browser is on a phone: its user agent contains `Mobi`."""
         if self.updates:
             return _PHONE in self.request.GET
         return "Mobi" in self.request.headers.get("User-Agent", "")
 
     @property
     def page_size(self) -> int:
-        """Return the number of rows of one page."""
+        """Return the number of rows on one page."""
         return PHONE_PAGE_SIZE if self.is_phone else PAGE_SIZE
 
     @property
@@ -69,28 +69,20 @@ class ListPage(FilteredPage[Paginated[CursorPage], Filters], Generic[CursorPage,
 
 
 def paginate(address: Address[Any], read: Callable[[str], CursorPage]) -> Paginated[CursorPage]:
-    """Return the page of the list at the cursor of the address, and the links to the others.
-
-    An old link to a later page gets the first one: that is better than an error.
-    """
-    try:
-        found = read(address.cursor)
-    except CursorError:
-        address = replace(address, cursor="")
-        found = read("")
-    following = found.next_cursor
+    """Return the page of the list at the cursor of the address. An invalid cursor gets the first page."""
+    page, address = _read_page(address, read)
     pager = {
-        "next": address.next(following) if following else "",
+        "next": address.next(page.next_cursor) if page.next_cursor else "",
         "first": address.first if address.cursor else "",
     }
-    return Paginated(found, Fragment("pager", "board/pager.html", pager, tuple(pager.values())))
+    return Paginated(page, Fragment("pager", "board/pager.html", pager, tuple(pager.values())))
 
 
 Row = TypeVar("Row", covariant=True)
 
 
 class RowPage(Protocol[Row]):
-    """Some rows, and the cursor of the next page."""
+    """One page of rows."""
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -106,7 +98,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Rows(Generic[Item]):
-    """Some rows of a long list."""
+    """One page of rows, and the cursor of the next page."""
 
     rows: tuple[Item, ...]
     next_cursor: str | None
@@ -114,7 +106,7 @@ class Rows(Generic[Item]):
 
 @dataclass(frozen=True, slots=True)
 class Pager:
-    """Addresses of other pages of the list; empty where there is none."""
+    """Addresses of the first and the next page. Empty if there is no such page."""
 
     first: str
     next: str
@@ -123,11 +115,17 @@ class Pager:
 def read_rows(
     address: Address[Any], read: Callable[[str], RowPage[Row]]
 ) -> tuple[tuple[Row, ...], Pager]:
-    """Return the rows at the cursor of the address. An old cursor gets the first page."""
+    """Return the rows at the cursor of the address. An invalid cursor gets the first page."""
+    page, address = _read_page(address, read)
+    following = address.next(page.next_cursor) if page.next_cursor else ""
+    return page.rows, Pager(address.first if address.cursor else "", following)
+
+
+def _read_page(
+    address: Address[Any], read: Callable[[str], CursorPage]
+) -> tuple[CursorPage, Address[Any]]:
+    """Return the page at the cursor of the address, and the address without a cursor that is invalid."""
     try:
-        found = read(address.cursor)
+        return read(address.cursor), address
     except CursorError:
-        address = replace(address, cursor="")
-        found = read("")
-    following = address.next(found.next_cursor) if found.next_cursor else ""
-    return found.rows, Pager(address.first if address.cursor else "", following)
+        return read(""), replace(address, cursor="")

@@ -1,6 +1,6 @@
-"""How many passwords are looked at once: to hash one takes a core for half a second, on purpose.
+"""Limit of passwords that are hashed at once. A hash takes a core for half a second, on purpose.
 
-Without a bound a flood of sign-ins would take every thread and core from the pages.
+Without a limit a flood of sign-ins would take all threads and cores from the pages.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from contextlib import contextmanager
 
 MOST = 4
 MOST_OF_ONE = 2
-"""Most slots of one sender: a flood from there leaves the others for everybody else."""
+"""Slots of one sender, so that a flood from one network leaves slots for others."""
 WAITING = 16
 WAITING_OF_ONE = 4
 PATIENCE = 3.0
-"""Seconds; whoever waits for a slot holds a thread."""
+"""Seconds to wait for a slot. A waiting request holds a thread."""
 
 
 class PasswordThrottle:
-    """Gives slots to senders, some at once and a few waiting."""
+    """Slots for password checks, limited per sender, with a short queue."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -29,13 +29,13 @@ class PasswordThrottle:
 
     @contextmanager
     def slot(self, sender: str) -> Iterator[bool]:
-        """Hold a slot until the end of the block; yields False where none was free in time."""
+        """Hold a slot during the block. Yields False if no slot became free in time."""
         taken = self._take(sender)
         try:
             yield taken
         finally:
             if taken:
-                self._end(sender)
+                self._free(sender)
 
     def _take(self, sender: str) -> bool:
         with self._changed:
@@ -44,7 +44,7 @@ class PasswordThrottle:
                     return False
                 self._waiting[sender] += 1
                 free = self._changed.wait_for(lambda: self._is_free(sender), PATIENCE)
-                _less(self._waiting, sender)
+                _decrement(self._waiting, sender)
                 if not free:
                     return False
             self._running[sender] += 1
@@ -53,17 +53,17 @@ class PasswordThrottle:
     def _is_free(self, sender: str) -> bool:
         return self._running.total() < MOST and self._running[sender] < MOST_OF_ONE
 
-    def _end(self, sender: str) -> None:
+    def _free(self, sender: str) -> None:
         with self._changed:
-            _less(self._running, sender)
+            _decrement(self._running, sender)
             self._changed.notify_all()
 
 
-def _less(counter: Counter[str], sender: str) -> None:
+def _decrement(counter: Counter[str], sender: str) -> None:
     counter[sender] -= 1
     if not counter[sender]:
         del counter[sender]
 
 
 password_throttle = PasswordThrottle()
-"""The one of this process."""
+"""The throttle of this process."""

@@ -1,4 +1,4 @@
-"""`/healthz` and `/readyz`: for whoever restarts and routes. No sign-in, and no names in them."""
+"""Liveness and readiness probes (`/healthz`, `/readyz`). They need no sign-in and contain no names."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ log = get_logger(__name__)
 @login_not_required
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001  # Django's signature
-    """Answer that this process is alive. The database is not asked."""
+    """Answer that this process is alive, without a query."""
     return JsonResponse({"status": "alive"})
 
 
 @login_not_required
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001  # Django's signature
-    """Answer 200 when this process can answer pages, else 503; each check is true or false.
+    """Answer 200 if this process can serve pages, else 503, with the result of each check.
 
-    database: it answers, and the table that each page reads is not locked. migrations: all are applied.
-    It checks no worker, because a page answers without workers and says so. `/metrics` counts them.
+    - database: it answers, and the table that each page reads is not locked.
+    - migrations: all are applied.
+
+    Workers are not checked, because pages are served without them and say so. `/metrics` counts them.
     """
     checks = dict.fromkeys(CHECKS, False)
     try:

@@ -1,4 +1,4 @@
-"""The states of pages, all of which stand in their addresses: read from one, written into the next."""
+"""The state of a page in its address: filters, cursor, and the choices of each filter."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 LONGEST = 253
-"""Characters of a filter: the longest name in Kubernetes."""
+"""Characters of a filter, as many as the longest name in Kubernetes has."""
 
 Pairs = tuple[tuple[str, str], ...]
 Filters = TypeVar("Filters", bound="DataclassInstance")
-"""A dataclass of the filters that a page has: each a text, or a bool for a box to tick."""
+"""A dataclass of the filters of a page. A filter is a text, or a bool for a checkbox."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +44,18 @@ class Select:
     label: str
     options: tuple[Option, ...]
     none: str = "all"
-    """What stands for no choice."""
+    """Label of the empty choice."""
 
 
 def make_select(
     name: str, label: str, values: tuple[str, ...], chosen: str, none: str = "all"
 ) -> Select:
-    """Return a filter; what an address chose stays a choice also when nothing has it any more."""
-    every = values if not chosen or chosen in values else (*values, chosen)
+    """Return a filter. The chosen value stays a choice even if no row has it any more."""
+    choices = values if not chosen or chosen in values else (*values, chosen)
     return Select(
         name,
         label,
-        tuple(Option(value, printable(value), value == chosen) for value in every),
+        tuple(Option(value, printable(value), value == chosen) for value in choices),
         none,
     )
 
@@ -63,18 +63,18 @@ def make_select(
 def select_cluster(clusters: Mapping[int, Freshness], chosen: str) -> Select:
     """Return the filter by cluster."""
     return make_select(
-        "cluster", "Cluster", tuple(one.cluster for one in clusters.values()), chosen
+        "cluster", "Cluster", tuple(cluster.cluster for cluster in clusters.values()), chosen
     )
 
 
 def select_within(label: str, chosen: str) -> Select:
-    """Return the filter that says how long ago something may be."""
-    options = tuple(Option(word, text, word == chosen) for word, (text, _) in WITHIN.items())
+    """Return the filter of the time to look back."""
+    options = tuple(Option(key, text, key == chosen) for key, (text, _) in WITHIN.items())
     return Select("within", label, options, "any time")
 
 
 def select_period(chosen: str) -> Select:
-    """Return the filter that says how far back curves go."""
+    """Return the filter of the period of curves."""
     days = str(FORTNIGHT.days)
     options = (Option(days, FORTNIGHT.label, chosen == days),)
     return Select("days", "Curves", options, f"last {DAY.label}")
@@ -86,19 +86,19 @@ def period_of(chosen: str) -> Period:
 
 
 def read_text(query: QueryDict, name: str) -> str:
-    """Return one text of a query, fit for a database (PostgreSQL refuses NUL)."""
+    """Return a parameter of a query without NUL, which PostgreSQL refuses."""
     return query.get(name, "").replace("\x00", "").strip()[:LONGEST]
 
 
 @dataclass(frozen=True, slots=True)
 class Address(Generic[Filters]):
-    """The state of a page: what it is narrowed to and, in a long list, where it stands."""
+    """The state of a page: its filters and, in a long list, the cursor."""
 
     page: str
-    """Name of its route; with `-updates` behind it that of its waiting request."""
+    """Name of its URL. The URL of its waiting request has the suffix `-updates`."""
     filters: Filters
     pairs: Pairs
-    """The filters as pairs of a query, without those that are not set."""
+    """The filters that are set, as pairs of a query."""
     cursor: str
 
     @property
@@ -108,7 +108,7 @@ class Address(Generic[Filters]):
 
     @property
     def live(self) -> str:
-        """Return the address of the waiting request: the state and the place in the list."""
+        """Return the address of the waiting request, with the filters and the cursor."""
         query = urlencode([*self.pairs, *([("cursor", self.cursor)] if self.cursor else [])])
         return (
             f"{reverse(f'{self.page}-updates')}?{query}"
@@ -117,16 +117,16 @@ class Address(Generic[Filters]):
         )
 
     def next(self, cursor: str) -> str:
-        """Return the address of the page of the list that a cursor begins."""
+        """Return the address of the page of the list at a cursor."""
         return self._with((*self.pairs, ("cursor", cursor)))
 
     def link(self, **changes: str) -> str:
-        """Return the address with changes, from the first page on. An empty text takes out."""
+        """Return the address of the first page with other filters. An empty text removes a filter."""
         pairs = dict(self.pairs) | changes
         return self._with(tuple(pair for pair in pairs.items() if pair[1]))
 
     def without(self, *names: str) -> Pairs:
-        """Return the pairs without some of them: for forms that set these themselves."""
+        """Return the pairs without those that a form sets itself."""
         return tuple(pair for pair in self.pairs if pair[0] not in names)
 
     def _with(self, pairs: Pairs) -> str:
@@ -134,9 +134,9 @@ class Address(Generic[Filters]):
 
 
 def read_address(page: str, kind: type[Filters], query: QueryDict) -> Address[Filters]:
-    """Return the state of a page that a query asks for.
+    """Return the state of a page in a query.
 
-    Every field of `kind` is a word of the query of the same name; a box is ticked by `1`.
+    Each field of `kind` is a parameter of the same name. `1` ticks a checkbox.
     """
     pairs, values = [], {}
     for field in fields(kind):
@@ -149,5 +149,5 @@ def read_address(page: str, kind: type[Filters], query: QueryDict) -> Address[Fi
 
 
 def read_cursor(query: QueryDict) -> str:
-    """Return where in its list a page stands; empty at the beginning."""
+    """Return the cursor in a query. Empty: the first page."""
     return query.get("cursor", "")[: cursors.LONGEST]

@@ -1,4 +1,4 @@
-"""The JSON of a row, made from its declaration: what the OpenAPI document says is what is sent."""
+"""Serializers of rows, made from the declarations of their fields. The OpenAPI document comes from the same."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ _SIMPLE: Mapping[type, type[serializers.Field[Any, Any, Any, Any]]] = {
 
 @cache
 def serializer_of(row: type) -> type[serializers.Serializer[Any]]:
-    """Return the serializer of a row, which has the docstring of the row.
+    """Return the serializer of a row, with the docstring of the row.
 
-    Its name in the OpenAPI document is that of the row without `Row`, or the `json_name` of the row. A row
-    that extends a value of `domain` has the fields of the value first.
+    Its name in the OpenAPI document is the row's `json_name`, or the name of the row without `Row`. A row that
+    extends a value of `domain` has the fields of the value first.
     """
     if row in OF_DOMAIN:
         return OF_DOMAIN[row]
@@ -103,10 +103,10 @@ def list_serializer_of(row: type) -> type[serializers.Serializer[Any]]:
     return type(name, (PageSerializer,), {"results": serializer_of(row)(many=True)})
 
 
-def extending_serializer(row: type, more: type) -> type[serializers.Serializer[Any]]:
-    """Return the serializer of `more`, which has all fields of `row` too: for the OpenAPI document."""
-    members = {**_members(more), "__doc__": more.__doc__}
-    return type(f"{_json_name(more)}Serializer", (serializer_of(row),), members)
+def extending_serializer(row: type, extension: type) -> type[serializers.Serializer[Any]]:
+    """Return a serializer with the fields of `row` and those of `extension`, for the OpenAPI document."""
+    members = {**_members(extension), "__doc__": extension.__doc__}
+    return type(f"{_json_name(extension)}Serializer", (serializer_of(row),), members)
 
 
 def _members(row: type) -> dict[str, Any]:
@@ -173,10 +173,10 @@ def _of_type(
     """
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType) and NoneType in arguments:
-        (wanted,) = (argument for argument in arguments if argument is not NoneType)
+        (inner,) = (argument for argument in arguments if argument is not NoneType)
         is_promised = options.get("required", True)
         nullable = {"allow_null": True} if is_promised else {}
-        return _of_type(wanted, {**options, **nullable}, serializer)
+        return _of_type(inner, {**options, **nullable}, serializer)
     if origin is tuple:
         if dataclasses.is_dataclass(arguments[0]):
             return _rows_in(arguments[0], serializer, {**options, "many": True})

@@ -26,13 +26,13 @@ class Cell:
     """Heading of its column: phones show it beside the text."""
     text: str
     time: datetime | None
-    """The moment, where the cell is one: the page prints its age."""
+    """The time of a cell that is a time. The page prints its age."""
     href: str
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnHeading:
-    """The heading of a column."""
+    """Heading of a column."""
 
     label: str
     meaning: str = ""
@@ -54,7 +54,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Sorting:
-    """Columns of a table that can be sorted by, and the one that it is sorted by."""
+    """The sortable columns of a table, and the current ordering."""
 
     chosen: str
     """Name of a field, `-` before it for descending."""
@@ -84,10 +84,10 @@ def sorting_of(
     known = tuple(orderings)
     chosen = chosen if chosen in known else usual
     links = {}
-    for name in {one.removeprefix("-") for one in known}:
+    for name in {ordering.removeprefix("-") for ordering in known}:
         first = f"-{name}" if name.endswith("_at") else name
-        other = name if name.endswith("_at") else f"-{name}"
-        links[name] = link(other if chosen == first else first)
+        opposite = name if name.endswith("_at") else f"-{name}"
+        links[name] = link(opposite if chosen == first else first)
     return Sorting(chosen, links)
 
 
@@ -98,7 +98,7 @@ def table_of(
     sorting: Sorting = UNSORTED,
     left_out: Collection[str] = (),
 ) -> Table:
-    """Return the table of some rows; `left_out` are names of fields that the page says elsewhere."""
+    """Return the table of some rows. `left_out` are names of fields that the page shows elsewhere."""
     fields = [
         field
         for field in fields_of(row)
@@ -146,26 +146,28 @@ def _text(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, tuple):
-        parts = [_text(part) for part in value]
-        return ("; " if any("," in part for part in parts) else ", ").join(parts)
+        texts = [_text(item) for item in value]
+        return ("; " if any("," in item for item in texts) else ", ").join(texts)
     return printable(str(value))
 
 
 _FORMULA = frozenset("=+-@|%\t\r\n\0＝＋－＠")
-"""What a cell may not begin with; the wide ones are read as formulas by some programs too."""
+"""Characters with which a cell must not begin. Some programs also read the full-width ones as formulas."""
 
 
 class _Echo:
-    """A file that returns what is written to it: csv writes lines, we want them one by one."""
+    """A file whose `write` returns the text, so that `csv` gives each line to the caller."""
 
     def write(self, text: str) -> str:
         return text
 
 
 def write_csv(rows: Iterable[object], columns: tuple[str, ...]) -> Iterator[str]:
-    """Yield the lines of the file, the heading first; no cell is a formula.
+    """Yield the lines of a CSV file (RFC 4180), the heading first.
 
-    `columns` are attributes of the rows; of one with dots the last name is its heading.
+    `columns` are attributes of the rows. The heading of a dotted attribute is its last name. Strangers write
+    names, reasons and messages, and a spreadsheet runs text that looks like a formula. Such a cell therefore
+    begins with an apostrophe (OWASP ASVS 1.2.10).
     """
     writer = csv.writer(_Echo(), quoting=csv.QUOTE_ALL)
     readers = [attrgetter(column) for column in columns]
@@ -185,6 +187,6 @@ def _csv_cell(value: object) -> str:
     return f"'{text}" if text.lstrip()[:1] in _FORMULA or text[:1] in _FORMULA else text
 
 
-def time_text(at: datetime | None) -> str | None:
-    """Return a moment as RFC 3339 in UTC, with a Z, as the API writes it."""
-    return None if at is None else at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+def time_text(time: datetime | None) -> str | None:
+    """Return a time as RFC 3339 in UTC with a Z, as in the API."""
+    return None if time is None else time.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""The addresses of the REST API and of the health checks."""
+"""URLs of the API root, of the OpenAPI document and of the probes."""
 
 from django.urls import URLPattern, path
 

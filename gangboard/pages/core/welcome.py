@@ -1,4 +1,4 @@
-"""The welcome card: what pages show while no cluster is watched that the viewer may see."""
+"""The welcome card, which pages show while the viewer may see no cluster."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEMO = KubectlCommand("Or watch two simulated clusters.", "manage.py up")
 
 
 def welcome_fragments(frame: Frame) -> tuple[Fragment, ...]:
-    """Return the layout and the card. The card names each process, so no banner repeats that."""
+    """Return the layout and the card. The card lists the processes, so the banners are left out."""
     is_admin, has_role = frame.viewer.is_admin, bool(frame.viewer.scopes)
     context = {
         "is_admin": is_admin,

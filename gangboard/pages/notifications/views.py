@@ -59,7 +59,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
     )
 
 
-@saves_form("notifications", fields=("name", "kind", "used_by", "owner"), part="channels")
+@saves_form("notifications", fields=("name", "kind", "used_by", "owner"), anchor="channels")
 @require_POST
 def make_channel(request: HttpRequest) -> HttpResponse:
     """Make a channel; the secret of a webhook is shown this once."""
@@ -120,7 +120,7 @@ def remove_channel(request: HttpRequest, channel_id: str) -> HttpResponse:
     return _back("channels")
 
 
-@saves_form("notifications", fields=(*RuleForm.base_fields, "for_admins"), part="rules")
+@saves_form("notifications", fields=(*RuleForm.base_fields, "for_admins"), anchor="rules")
 @require_POST
 def make_rule(request: HttpRequest) -> HttpResponse:
     """Make a rule."""

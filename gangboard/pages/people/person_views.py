@@ -29,7 +29,7 @@ def person(request: HttpRequest, name: str) -> HttpResponse:
     return _page(request, viewer, name, form=form)
 
 
-@saves_form("person", fields=RoleForm.base_fields, part="roles")
+@saves_form("person", fields=RoleForm.base_fields, anchor="roles")
 @require_POST
 def give_role(request: HttpRequest, name: str) -> HttpResponse:
     """Give a role."""

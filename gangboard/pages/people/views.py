@@ -27,7 +27,7 @@ from gangboard.store.access import Viewer
 from gangboard.store.people import PeopleError
 
 
-@saves_form("people", fields=PersonForm.base_fields, part="add")
+@saves_form("people", fields=PersonForm.base_fields, anchor="add")
 @require_http_methods(["GET", "HEAD", "POST"])
 def people(request: HttpRequest) -> HttpResponse:
     """Show people, or add one and go to their page."""
@@ -68,7 +68,7 @@ def _people(
     return show(request, "people/page.html", viewer, "people", context, status=status)
 
 
-@saves_form("people-groups", fields=GroupForm.base_fields, part="give")
+@saves_form("people-groups", fields=GroupForm.base_fields, anchor="give")
 @require_http_methods(["GET", "HEAD", "POST"])
 def groups(request: HttpRequest) -> HttpResponse:
     """Show the roles of groups, or give one."""

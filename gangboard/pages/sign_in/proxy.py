@@ -1,4 +1,4 @@
-"""Sign-in by a proxy in front, such as oauth2-proxy, that says in a header who is signed in there."""
+"""Sign-in by a proxy such as oauth2-proxy, which sends the name of the user in a header."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from gangboard.store.identities import PROXY, Person, sign_in_person
 from gangboard.store.people import PeopleError
 
 PAUSE = 600.0
-"""Seconds between two lines of the log about it: strangers can send the header, too."""
+"""Seconds between two warnings, because anybody can send the header."""
 _SUBJECT, _GROUPS = "proxy_subject", "proxy_groups"
 _OPEN = frozenset({"/healthz", "/readyz", "/metrics"})
-"""Answers do not depend on a person, and need no session."""
+"""Paths whose answers do not depend on a user and need no session."""
 _STARTS_NO_SESSION = ("/api/", "/sign-out/")
-"""A request there uses a session or a token."""
+"""Paths that use an existing session or a token and start no session."""
 _log = get_logger(__name__)
 
 
 class ProxySignInMiddleware:
-    """Signs in the person whom `GANGBOARD_PROXY_USER_HEADER` of a trusted proxy names."""
+    """Signs in the user named by the `GANGBOARD_PROXY_USER_HEADER` of a trusted proxy."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
         self._quiet_until = 0.0
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Return the answer to the request, for the person whom the proxy names."""
+        """Return the answer to the request, for the user that the proxy names."""
         if settings.PROXY_USER_HEADER and request.path not in _OPEN:
             self._read(request)
         return self.get_response(request)
@@ -45,7 +45,7 @@ class ProxySignInMiddleware:
             self._tell("it does not come from GANGBOARD_TRUSTED_PROXIES", request)
             name = ""
         elif "," in name:
-            # Two headers of one name are joined by a comma: one of them may be of the browser.
+            # Two headers of one name are joined by a comma, and one of them may come from the browser.
             self._tell("it is there twice, or the name has a comma", request)
             name = ""
         is_by_proxy = sessions.signed_in_by(request.session) == sessions.PROXY
@@ -68,13 +68,13 @@ class ProxySignInMiddleware:
         start_session(request, user, method=sessions.PROXY, how="a proxy")
         request.session[_SUBJECT], request.session[_GROUPS] = name, groups
 
-    def _tell(self, why: str, request: HttpRequest) -> None:
+    def _warn(self, reason: str, request: HttpRequest) -> None:
         now = time.monotonic()
         if now >= self._quiet_until:
             self._quiet_until = now + PAUSE
             _log.warning(
                 f"{settings.PROXY_USER_HEADER} is not believed",
-                why=why,
+                reason=reason,
                 sender=request.META.get("REMOTE_ADDR", ""),
             )
 

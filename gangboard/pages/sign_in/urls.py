@@ -1,4 +1,4 @@
-"""The addresses of the pages."""
+"""URLs of the sign-in and sign-out."""
 
 from django.urls import path
 

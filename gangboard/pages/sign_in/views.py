@@ -1,4 +1,4 @@
-"""Signing in and out: a password, or a link that works once."""
+"""Sign-in by a password or a one-time link, and sign-out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from gangboard.store import authentication, sessions
 from gangboard.store.rate_limits import RateLimitResult
 
 SOON = 2
-"""Seconds after which a slot may be free."""
+"""Seconds for Retry-After, when a slot may be free."""
 NO_PASSWORDS = "Passwords are switched off here (GANGBOARD_LOCAL_SIGN_IN)."
 NO_LINKS = "Sign-in links are switched off here (GANGBOARD_LOCAL_SIGN_IN)."
 BUSY = "Too many people sign in at this moment. Try again in a few seconds."
@@ -39,27 +39,27 @@ WRONG = "This name and password do not belong together."
 
 
 class SignInForm(AuthenticationForm):
-    """Name and password; how often they are looked at is limited."""
+    """Form of name and password. The number of attempts is limited."""
 
     request: HttpRequest
     error_messages = {"invalid_login": WRONG, "inactive": WRONG}  # noqa: RUF012  # as in its base class
     status = 403
-    """Of the answer when it is not valid."""
+    """HTTP status of the answer to an invalid form."""
     tried: RateLimitResult | None = None
-    """What the limit said; None where no attempt was counted."""
+    """Result of the rate limit. None if no attempt was counted."""
     wait = 0
     """Seconds after which to try again."""
 
     def add_prefix(self, field_name: str) -> str:
-        """Return how a field is named on the page: Django's `username` is `name` there."""
+        """Return the name of a field on the page. Django's `username` is `name` there."""
         return super().add_prefix("name" if field_name == "username" else field_name)
 
     @sensitive_variables()
     def clean(self) -> dict[str, Any]:
-        """Look at the password. Raises ValidationError."""
+        """Check the password. Raises ValidationError."""
         if self.errors:
             raise ValidationError(WRONG)
-        # Nobody waits for a transaction here, and a flood writes no more than its slots allow.
+        # The slot is taken before any query, so a flood writes only as much as its slots allow.
         with password_throttle.slot(self.sender) as taken:
             if not taken:
                 self._refuse(BUSY, status=503, wait=SOON)
@@ -72,19 +72,19 @@ class SignInForm(AuthenticationForm):
 
     @property
     def name(self) -> str:
-        """Whose password it is, as Django compares names: it has one limit however it is typed."""
+        """The user name, normalized as Django compares names, so each user has one limit."""
         return str(self.cleaned_data["username"])
 
     @property
     def sender(self) -> str:
-        """The network from which it comes."""
+        """The network of the client."""
         return network_of(client_address(self.request.META))
 
     @property
     def place(self) -> str:
-        """Where the password is typed: for who is signed in already, the session itself.
+        """The scope of the limit: the network of the client, or the session of a user who is signed in already.
 
-        So nobody who shares an address with them can lock them out of it.
+        A stranger with the same address therefore cannot lock a signed-in user out.
         """
         user = self.request.user
         if user.is_authenticated and user.get_username() == self.name:
@@ -92,7 +92,7 @@ class SignInForm(AuthenticationForm):
         return self.sender
 
     def _refuse(self, sentence: str, *, status: int, wait: int) -> NoReturn:
-        """Look at no password."""
+        """Reject the form without checking the password."""
         self.status, self.wait = status, wait
         raise ValidationError(sentence)
 
@@ -104,14 +104,14 @@ else:
 
 
 class SignInView(_LoginView):
-    """Shows the form, or signs in with name and password."""
+    """The sign-in page, and the sign-in with name and password."""
 
     form_class = SignInForm
     template_name = "sign_in.html"
     http_method_names = ["get", "head", "post"]  # noqa: RUF012  # a list, as in its base class
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Show the form; who is signed in already needs none, unless the sign-in must be fresh."""
+        """Show the form. A signed-in user is redirected, unless the sign-in must be fresh."""
         if request.user.is_authenticated and not (
             is_fresh_sign_in_required(request) and not sessions.is_fresh(request.session)
         ):
@@ -125,7 +125,7 @@ class SignInView(_LoginView):
         return super().post(request, *args, **kwargs)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Return what the template prints."""
+        """Return the template context."""
         context = super().get_context_data(**kwargs)
         form: SignInForm = context["form"]
         user = self.request.user
@@ -145,7 +145,7 @@ class SignInView(_LoginView):
         return HttpResponseRedirect(self.get_success_url())
 
     def form_invalid(self, form: SignInForm) -> HttpResponse:
-        """Show the form again, with what was wrong."""
+        """Show the form again with the error."""
         if form.tried is not None and not form.tried.wait:
             source = client_address(self.request.META)
             authentication.record_failed_sign_in(
@@ -159,10 +159,10 @@ class SignInView(_LoginView):
 @login_not_required
 @require_safe
 def follow_link(request: HttpRequest, secret: str) -> HttpResponse:
-    """Say whom a one-time link signs in, with the button that does it.
+    """Show the user of a one-time link, with the button that signs in.
 
-    Previews of chats and filters of mail look at links too, and a link may come from somebody who
-    wants this browser to work in another account: looking changes nothing.
+    A GET changes nothing, because chat previews and mail filters open links. A link can also come from an attacker
+    who wants this browser to use another account.
     """
     user = authentication.find_sign_in_link(secret) if _links_work() else None
     if user is None:
@@ -170,7 +170,7 @@ def follow_link(request: HttpRequest, secret: str) -> HttpResponse:
     present = request.user if request.user.is_authenticated and request.user != user else None
     context = {"secret": secret, "user": user, "present": present, "host": request.get_host()}
     response = render(request, "sign_in_link.html", context)
-    # The address holds the secret: only the origin may go with what the page loads and sends.
+    # The address contains the secret, so the Referer header may only contain the origin.
     response["Referrer-Policy"] = "strict-origin"
     return response
 
@@ -179,7 +179,7 @@ def follow_link(request: HttpRequest, secret: str) -> HttpResponse:
 @sensitive_post_parameters("secret")
 @require_POST
 def use_link(request: HttpRequest) -> HttpResponse:
-    """Sign in whom a one-time link is for; afterwards the link is worthless."""
+    """Sign in the user of a one-time link and use the link up."""
     source = client_address(request.META)
     if not _links_work():
         return _no_link(request)
@@ -206,7 +206,7 @@ def _no_link(request: HttpRequest) -> HttpResponse:
 
 
 def sign_in_page(request: HttpRequest, sentence: str, *, status: int) -> HttpResponse:
-    """Return the page with what went wrong."""
+    """Return the sign-in page with an error."""
     context = {**sign_in_context(request, settings.LOGIN_REDIRECT_URL), "sentence": sentence}
     response = render(request, "sign_in.html", context, status=status)
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
@@ -215,7 +215,7 @@ def sign_in_page(request: HttpRequest, sentence: str, *, status: int) -> HttpRes
 
 
 def sign_in_context(request: HttpRequest, back_to: str) -> dict[str, Any]:
-    """Return what the page says about the ways in; `back_to` is where the person wants to go."""
+    """Return the template context of the sign-in methods. `back_to` is the address to open afterwards."""
     must_be_fresh = is_fresh_sign_in_required(request) and request.user.is_authenticated
     query = {"next": back_to} | ({"fresh": "1"} if must_be_fresh else {})
     return {
@@ -225,20 +225,20 @@ def sign_in_context(request: HttpRequest, back_to: str) -> dict[str, Any]:
         "by_password": "password" in settings.LOCAL_SIGN_IN,
         "by_link": "link" in settings.LOCAL_SIGN_IN,
         "must_be_fresh": must_be_fresh,
-        "saves_form": has_saved_form(request.session, back_to),
+        "has_saved_form": has_saved_form(request.session, back_to),
         "contact": settings.CONTACT,
     }
 
 
 @method_decorator(login_not_required, name="dispatch")
 class SignOutView(LogoutView):
-    """Ends the session."""
+    """Sign-out."""
 
     http_method_names = ["post"]  # noqa: RUF012  # a list, as in its base class
     next_page = "sign-in"
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Sign out whoever is signed in, and say so in the record."""
+        """Sign the user out and record it in the audit."""
         name = request.user.get_username()
         with transaction.atomic():
             response = super().post(request, *args, **kwargs)

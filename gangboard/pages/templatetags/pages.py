@@ -1,4 +1,4 @@
-"""What the templates need beyond printing and looping: ages, numbers, fragments of a page."""
+"""Template tags for ages, numbers, links and fragments of a page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _HasCluster(Protocol):
 
 @register.simple_tag(takes_context=True)
 def age(context: dict[str, Any], since: datetime | None) -> str:
-    """Print how long ago a time was; the exact time shows on hover, the age goes on by script."""
+    """Print the age of a time. Hovering shows the exact time, and a script updates the age."""
     if since is None:
         return ""
     now: datetime = context["now"]
@@ -51,7 +51,7 @@ def age(context: dict[str, Any], since: datetime | None) -> str:
 
 @register.simple_tag
 def label_link(key: str, value: str) -> str:
-    """Print a label of a gang; it leads to the gangs that have it, too."""
+    """Print a label of a gang as a link to all gangs with that label."""
     query = urlencode({"q": f"{LABEL}{key}={value}"})
     address = f"{reverse('board')}?{query}"
     return format_html('<a href="{}" title="Gangs with this label">{}={}</a>', address, key, value)
@@ -59,17 +59,17 @@ def label_link(key: str, value: str) -> str:
 
 @register.simple_tag(takes_context=True)
 def due(context: dict[str, Any], time: datetime) -> str:
-    """Print a time to come in full, with how long it is until then; the script counts that down."""
+    """Print a future time in full, with the remaining time, which a script counts down."""
     now: datetime = context["now"]
-    left = f"in {duration_text(time - now)}" if time > now else "over"
+    remaining = f"in {duration_text(time - now)}" if time > now else "over"
     return format_html(
-        '{}, <time datetime="{}" data-due>{}</time>', exact(time), rfc3339(time), left
+        '{}, <time datetime="{}" data-due>{}</time>', exact(time), rfc3339(time), remaining
     )
 
 
 @register.filter
 def exact(time: datetime | None) -> str:
-    """Print a time in full, in the zone of the person."""
+    """Print a time in full, in the user's time zone."""
     if time is None:
         return ""
     local = timezone.localtime(time)
@@ -78,30 +78,30 @@ def exact(time: datetime | None) -> str:
 
 @register.simple_tag
 def zone() -> str:
-    """Print the name of the zone in which times are printed."""
+    """Print the name of the user's time zone."""
     return timezone.get_current_timezone_name()
 
 
 @register.filter
 def number(value: float | None) -> str:
-    """Print a number with commas, without a fraction where it has none; a dash for none."""
+    """Print a number with commas, and a fraction only if it has one. None is a dash."""
     if value is None:
         return "–"
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
 @register.simple_tag(takes_context=True)
-def fragment(context: dict[str, Any], piece: Fragment) -> SafeString:
-    """Print a fragment of the page; the live answer prints it the same way."""
+def fragment(context: dict[str, Any], element: Fragment) -> SafeString:
+    """Print a fragment of the page. The answer with updates prints it the same way."""
     base: dict[str, object] = {
         name: context[name] for name in ("now", "viewer", "csrf_token") if name in context
     }
-    return mark_safe(piece.render(base))  # noqa: S308  # the fragment's own template escaped it
+    return mark_safe(element.render(base))  # noqa: S308  # the fragment's own template escaped it
 
 
 @register.filter
 def rfc3339(time: datetime) -> str:
-    """Print a time for a program to read, in UTC."""
+    """Print a time for programs, as RFC 3339 in UTC."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -119,13 +119,13 @@ def http_method(method: str) -> str:
 
 @register.filter
 def lever_words(lever: str) -> str:
-    """Print what a lever is called."""
+    """Print the name of a lever."""
     return lever_label(lever)
 
 
 @register.filter
 def key(uid: str) -> str:
-    """Print what stands for an object in ids of elements."""
+    """Print the key of an object for element ids."""
     return element_key(uid)
 
 
@@ -137,20 +137,20 @@ def target(named: Named) -> str:
 
 @register.simple_tag
 def confirm_address(offer: OfferRow) -> str:
-    """Print the address at which an offer is confirmed."""
+    """Print the address of the confirmation of an offer."""
     pairs = [("verb", offer.verb), ("target", write_target(offer)), ("gang", offer.gang_id)]
     return f"{reverse('confirm')}?{urlencode([pair for pair in pairs if pair[1]])}"
 
 
 @register.filter(name="step_face")
 def face_of_step(state: str, over: bool) -> Face:
-    """Return how a step's state looks, of an action that is over or not."""
+    """Return the face of a step's state. `over` says whether its action has ended."""
     return step_face(state, over=over)
 
 
 @register.filter
 def only(items: Sequence[object]) -> object | None:
-    """Return the one thing that there is; None where there are several, or none."""
+    """Return the only item, or None if there are several or none."""
     return items[0] if len(items) == 1 else None
 
 
@@ -163,21 +163,21 @@ class HasCluster(Protocol):
 
 
 @register.filter
-def cluster_names(unseen: Iterable[HasCluster]) -> str:
-    """Print the clusters that could not be looked at, each once."""
-    return listed(tuple(dict.fromkeys(row.cluster for row in unseen)))
+def cluster_names(rows: Iterable[HasCluster]) -> str:
+    """Print the names of the clusters of some rows, each once."""
+    return listed(tuple(dict.fromkeys(row.cluster for row in rows)))
 
 
 @register.simple_tag
 def options(select: Select) -> SafeString:
-    """Print the choices of a filter: of namespaces there can be hundreds, which a loop is slow at."""
+    """Print the choices of a filter. A template loop is slow for hundreds of namespaces."""
     return mark_safe("".join(map(_option, select.options)))  # noqa: S308  # every text is escaped
 
 
-def _option(one: Option) -> str:
-    value = escape(one.value)
-    label = value if one.label == one.value else escape(one.label)
-    return f'<option value="{value}"{" selected" if one.chosen else ""}>{label}</option>'
+def _option(option: Option) -> str:
+    value = escape(option.value)
+    label = value if option.label == option.value else escape(option.label)
+    return f'<option value="{value}"{" selected" if option.chosen else ""}>{label}</option>'
 
 
 @register.simple_tag
@@ -192,9 +192,9 @@ def object_link(page: str, cluster: str, name: str) -> str:
 
 @register.simple_tag
 def node_square(cluster: str, square: NodeSquare) -> str:
-    """Print a node's name and free amount as a link to its page. Hovering shows all of it.
+    """Print a node's name and free amount as a link to its page. Hovering shows the whole sentence.
 
-    The name stands there as text on every screen, so that the browser's search finds it.
+    The name is text on every screen, so the browser's search finds it.
     """
     name = format_html('<span class="square-name"><bdi>{}</bdi></span>', square.name)
     inside = format_html("{}<b>{}</b>", name, square.free or "?")

@@ -1,4 +1,4 @@
-"""ETag and 304: a caller that asks again is told cheaply that nothing has changed.
+"""Entity tags: a caller that repeats a request gets a cheap 304 if the answer is unchanged.
 
 Tags are weak. `tagged` makes one of the data version that open pages use, so it costs 3 queries and no row is
 read. `observed_at` moves without it. Texts have ages in them, so such a tag holds for a minute at most.
@@ -42,16 +42,16 @@ _SECONDS = 60
 
 
 def tagged(get: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a `get` of a ReadView send an ETag, and answer 304 where the caller has it already."""
+    """Add an ETag to the answers of a ReadView's `get`, and answer 304 if the caller sent the same tag."""
 
     @functools.wraps(get)
     def answer(self: ReadView, request: Request, *args: Any, **kwargs: Any) -> Any:
         if _CLOCK_FILTERS & set(request.query_params):
             return get(self, request, *args, **kwargs)
         tag = _tag(self, request)
-        # Before the rows are read: what is committed meanwhile gets another tag.
+        # Compute the tag before reading the rows, so that a commit in between changes the next tag.
         unchanged = get_conditional_response(request._request, etag=tag)
-        # `*` is met by any good answer, and nobody knows yet whether this is one.
+        # `*` matches any successful answer, and only the view can tell whether this one succeeds.
         if unchanged is None or request.headers.get("If-None-Match") == "*":
             response = get(self, request, *args, **kwargs)
             response["ETag"] = tag
@@ -64,7 +64,7 @@ def tagged(get: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def tag_content(request: Request, response: Response) -> None:
-    """Let a good answer to a GET or HEAD have a tag of its content, and be 304 where the caller has it already."""
+    """Add a tag of the content to a successful GET or HEAD. The answer becomes 304 if the caller sent the same tag."""
     if request.method not in ("GET", "HEAD") or response.status_code != HTTPStatus.OK:
         return
     if not response.has_header("ETag"):
@@ -82,7 +82,7 @@ def _with_content_tag(request: HttpRequest, response: HttpResponseBase) -> HttpR
 
 def _tag(view: ReadView, request: Request) -> str:
     viewer, now = view.viewer(), view.now()
-    told = (
+    inputs = (
         __version__,
         request.get_full_path(),
         request.get_host(),
@@ -92,11 +92,11 @@ def _tag(view: ReadView, request: Request) -> str:
         position(viewer=viewer, now=now),
         int(now.timestamp()) // _SECONDS,
     )
-    return f'W/"{hashlib.blake2b(repr(told).encode(), digest_size=12).hexdigest()}"'
+    return f'W/"{hashlib.blake2b(repr(inputs).encode(), digest_size=12).hexdigest()}"'
 
 
 def add_entity_tags(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """Say of each GET with a JSON answer that it has an ETag and can be 304 (a hook of drf-spectacular)."""
+    """Document the ETag and the 304 of each GET with a JSON answer. A hook of drf-spectacular."""
     for path in result["paths"].values():
         operation = path.get("get")
         answer = operation and operation["responses"].get("200")

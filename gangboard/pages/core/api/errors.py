@@ -37,7 +37,7 @@ log = get_logger(__name__)
 
 
 class RefusedRequest(APIException):
-    """A request to act that cannot be taken, with the action that stands in its way, if one does."""
+    """A rejected request to act, with the id of the action that blocks it, if there is one."""
 
     def __init__(
         self,
@@ -86,9 +86,9 @@ def problem_details(error: Exception, context: dict[str, Any]) -> Response:
 
 
 def _unexpected(error: Exception, context: dict[str, Any]) -> Response:
-    """Record an error of ours; the caller learns only that there was one."""
+    """Log an internal error and return a 500 without its details."""
     request = context.get("request")
-    # What Django itself sends for an unhandled exception: monitors and the test client listen.
+    # Django sends this signal for an unhandled exception, and monitors and the test client listen to it.
     got_request_exception.send(sender=None, request=getattr(request, "_request", None))
     log.error("the API failed", exc_info=error, path=getattr(request, "path", ""))
     return _problem(500, "gangboard failed to answer; its log has the reason.", {})
@@ -112,7 +112,7 @@ def _problem(
 
 
 def _code(error: APIException) -> ProblemCode | None:
-    """Return the code that the error names; None for that of its status."""
+    """Return the code that the error names. None: the code of its status applies."""
     if isinstance(error, AuthenticationFailed):
         return ProblemCode.INVALID_TOKEN
     return next((_CODES[code] for code in _leaves(error.get_codes()) if code in _CODES), None)
@@ -144,7 +144,7 @@ def _fields(detail: Any, within: str = "") -> dict[str, list[str]]:
 
 
 def _summary(detail: Any) -> str:
-    """Return one sentence for `detail`: the first of what is wrong."""
+    """Return the first error of a validation as the sentence for `detail`."""
     while isinstance(detail, dict) and detail:
         detail = next(iter(detail.values()))
     if isinstance(detail, list) and detail:

@@ -1,7 +1,7 @@
-"""Fields, errors and pages of the JSON that the API sends.
+"""Serializer fields of the REST API, and the serializers of errors and pages.
 
-Serializers here are plain ones over the dataclasses of readmodels: what the OpenAPI document says
-is what is sent. Times are RFC 3339 in UTC, quantities decimal strings, empty words are null.
+Times are RFC 3339 in UTC, quantities are decimal strings, and empty texts are null. The serializers read
+plain dataclasses, so the answers match the OpenAPI document.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ class ProblemSerializer(serializers.Serializer[Any]):
 
 
 def problems(*statuses: int) -> dict[tuple[int, str], type[ProblemSerializer]]:
-    """Return the answers of an operation that goes wrong, for its entry in the OpenAPI document.
+    """Return the error answers of an operation, for its entry in the OpenAPI document.
 
-    Each operation has two more: too many reads, and a database that does not answer.
+    429 (too many reads) and 503 (database unavailable) are added to each operation.
     """
     return {(status, PROBLEM_TYPE): ProblemSerializer for status in (*statuses, 429, 503)}
 

@@ -23,12 +23,12 @@ RowSerializer = type[serializers.Serializer[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """Which page of a list is asked for, and what of each row."""
+    """The page of a list that a request asks for, and the fields of each row."""
 
     limit: int
     cursor: str | None
     fields: tuple[str, ...] | None
-    """Names of fields; None asks for all."""
+    """Names of fields, or None for all fields."""
 
 
 def read_list_query(
@@ -43,7 +43,7 @@ def read_list_query(
 
 @contextmanager
 def cursor_errors() -> Iterator[None]:
-    """Turn a CursorError into the 400 that says so."""
+    """Turn a CursorError into a 400."""
     try:
         yield
     except CursorError as error:
@@ -63,14 +63,14 @@ def list_response(
     next_cursor: str | None,
     *,
     context: dict[str, Any] | None = None,
-    **beside: Any,
+    **extra: Any,
 ) -> Response:
-    """Return one page of rows. `beside` is what the answer has besides `next` and `results`."""
+    """Return one page of rows. `extra` are further keys of the answer beside `next` and `results`."""
     return Response(
         {
             "next": next_url(request, next_cursor),
             "results": rows_data(paging, row, rows, context=context),
-            **beside,
+            **extra,
         }
     )
 
@@ -84,11 +84,11 @@ def short_list_response(
     *,
     order: str = "",
     context: dict[str, Any] | None = None,
-    **beside: Any,
+    **extra: Any,
 ) -> Response:
-    """Return one page of rows that were read as a whole, in the order of `key`, which no two of them share.
+    """Return one page of rows that were read as a whole, sorted by the unique `key`.
 
-    `order` names the order: a cursor of another one is refused.
+    `order` names the order. A cursor of another order is refused.
     """
     with cursor_errors():
         page, following = page_of(
@@ -98,7 +98,7 @@ def short_list_response(
             limit=paging.limit,
             order=f"{row.__name__} {order}",
         )
-    return list_response(request, paging, row, page, following, context=context, **beside)
+    return list_response(request, paging, row, page, following, context=context, **extra)
 
 
 def rows_data(
@@ -108,6 +108,6 @@ def rows_data(
     *,
     context: dict[str, Any] | None = None,
 ) -> list[Any]:
-    """Return the JSON of rows with the wanted fields."""
+    """Return the JSON of rows, reduced to the requested fields."""
     data = row(rows, many=True, context=context or {}).data
-    return [only(paging.fields, one) for one in data]
+    return [only(paging.fields, row_data) for row_data in data]

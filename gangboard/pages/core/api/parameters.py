@@ -1,4 +1,4 @@
-"""Query parameters: what is not known is refused, so that a typing error never means "all"."""
+"""Query parameters of the REST API. Unknown parameters are refused, so a typing error never means "all"."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ USUAL_PAGE = 100
 HEALTHS = [health.value for health in Health]
 STAGES = [stage.value for stage in Stage]
 
-# Lengths are those of the columns; codes, kinds and queues are open lists: an unknown one is empty.
+# Maximum lengths are those of the columns. Unknown codes, kinds and queues match no row.
 LONGEST_NAME = 253
 
 
@@ -27,11 +27,11 @@ class HealthsField(serializers.CharField):
 
     def to_internal_value(self, data: Any) -> Any:
         """Return the words as a tuple. Raises ValidationError naming the unknown one."""
-        words = tuple(word.strip() for word in super().to_internal_value(data).split(","))
-        for word in words:
-            if word not in HEALTHS:
-                raise ValidationError(f"“{word}” is not one of {', '.join(HEALTHS)}.")
-        return words
+        healths = tuple(health.strip() for health in super().to_internal_value(data).split(","))
+        for health in healths:
+            if health not in HEALTHS:
+                raise ValidationError(f"“{health}” is not one of {', '.join(HEALTHS)}.")
+        return healths
 
 
 class FieldsField(serializers.CharField):
@@ -65,11 +65,11 @@ class PageQuery(Query):
 
 def read_query(request: Request, query: type[Query]) -> dict[str, Any]:
     """Return the typed parameters of a request. Raises ValidationError with a sentence per parameter."""
-    given = request.query_params
+    parameters = request.query_params
     # A plain dict: an absent parameter must not read as an empty one, as it does for forms.
-    serializer = query(data={name: given[name] for name in given})
+    serializer = query(data={name: parameters[name] for name in parameters})
     errors: dict[str, Any] = {}
-    for name, values in given.lists():
+    for name, values in parameters.lists():
         if name not in serializer.fields:
             names = ", ".join(serializer.fields) or "none"
             errors[name] = [f"There is no parameter “{name}”; the parameters are: {names}."]
@@ -81,7 +81,7 @@ def read_query(request: Request, query: type[Query]) -> dict[str, Any]:
 
 
 def check_values(viewer: Viewer, *, cluster: str = "", code: str = "") -> None:
-    """Raise ValidationError for a cluster or a reason code that there is not, with those that there are."""
+    """Raise ValidationError for an unknown cluster or reason code. The error lists the known ones."""
     if errors := unknown_values(viewer=viewer, cluster=cluster, code=code):
         raise ValidationError(errors)
 
@@ -89,7 +89,7 @@ def check_values(viewer: Viewer, *, cluster: str = "", code: str = "") -> None:
 def check_fields(
     names: tuple[str, ...] | None, serializer: type[serializers.Serializer[Any]]
 ) -> None:
-    """Raise ValidationError for a name that is no field of a serializer. None asks for all fields."""
+    """Raise ValidationError for a name that is no field of the serializer. `names` is None for all fields."""
     known = serializer().fields
     unknown = [name for name in names or () if name not in known]
     if unknown:

@@ -1,6 +1,6 @@
-"""How much one token or one session may read: a bucket in the memory of the web process.
+"""Read limit of a token or session: a token bucket in the memory of the web process.
 
-No write to the database: a limit that costs a transaction would cost more than most reads.
+The bucket is not stored, because a transaction would cost more than most reads.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BURST = 600
 PER_SECOND = 20.0
 """Reads that come back each second."""
 MOST_BUCKETS = 10_000
-"""The least recently used one is dropped."""
+"""Buckets in memory. The least recently used bucket is dropped first."""
 
 
 class Buckets:
@@ -42,21 +42,21 @@ class Buckets:
         """Take one read; return 0, or the seconds until the next one if none is left."""
         now = self._clock()
         with self._lock:
-            left, since = self._left.pop(name, (float(BURST), now))
-            left = min(float(BURST), left + (now - since) * PER_SECOND)
-            taken = left >= 1
-            self._left[name] = (left - 1 if taken else left, now)
+            remaining, since = self._left.pop(name, (float(BURST), now))
+            remaining = min(float(BURST), remaining + (now - since) * PER_SECOND)
+            taken = remaining >= 1
+            self._left[name] = (remaining - 1 if taken else remaining, now)
             if len(self._left) > MOST_BUCKETS:
                 self._left.popitem(last=False)
-        return 0.0 if taken else (1 - left) / PER_SECOND
+        return 0.0 if taken else (1 - remaining) / PER_SECOND
 
 
 read_buckets = Buckets()
-"""Those of this process."""
+"""The buckets of this process."""
 
 
 class ReadThrottle(BaseThrottle):
-    """Counts reads, and dry runs, which only read. Actions have a limit of their own in the database."""
+    """Limits reads and dry runs. Actions have a separate limit in the database."""
 
     _wait = 0.0
 
@@ -64,7 +64,7 @@ class ReadThrottle(BaseThrottle):
         """Return False if the token or session has no read left."""
         if request.method not in SAFE_METHODS and "dry_run" not in request.query_params:
             return True
-        self._wait = read_buckets.take(_whose(request))
+        self._wait = read_buckets.take(_bucket_name(request))
         return not self._wait
 
     def wait(self) -> float:
@@ -72,7 +72,7 @@ class ReadThrottle(BaseThrottle):
         return max(1, math.ceil(self._wait))
 
 
-def _whose(request: Request) -> str:
+def _bucket_name(request: Request) -> str:
     token = request.auth
     if isinstance(token, KnownToken):
         return f"token {token.id}"

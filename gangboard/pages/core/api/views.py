@@ -1,4 +1,4 @@
-"""What every operation of the API has in common."""
+"""Base class of API operations, the API root and the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RESOURCES = (
     *("actions", "capacity", "clusters", "events", "gangs", "groups", "holds", "me", "queues"),
     *("reasons", "schema", "summary", "trends", "waits"),
 )
-"""What `/api/v1/` names."""
+"""The lists that `/api/v1/` links."""
 
 
 class ReadView(APIView):
@@ -37,7 +37,7 @@ class ReadView(APIView):
     http_method_names = ["get", "head"]  # noqa: RUF012  # a list, as in its base class
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Refuse what no object is called, before it reaches the database."""
+        """Answer 404 for a name with a NUL, which PostgreSQL refuses."""
         super().initial(request, *args, **kwargs)
         if any("\x00" in str(value) for value in kwargs.values()):
             raise NotFound(NOT_FOUND)  # PostgreSQL cannot even compare a NUL
@@ -52,10 +52,10 @@ class ReadView(APIView):
         return answer
 
     def viewer(self) -> Viewer:
-        """Return for whom the answer is: rights of the user now, actions as the token allows."""
-        asked_by = getattr(self, "_viewer", None)
-        if asked_by is not None and asked_by[0] is self.request:
-            return cast("Viewer", asked_by[1])
+        """Return the viewer: the current rights of the user, and actions only if the token allows them."""
+        cached = getattr(self, "_viewer", None)
+        if cached is not None and cached[0] is self.request:
+            return cast("Viewer", cached[1])
         viewer = self._read_viewer()
         self._viewer = (self.request, viewer)
         return viewer
@@ -73,7 +73,7 @@ class ReadView(APIView):
 
 
 def next_url(request: Request, cursor: str | None) -> str | None:
-    """Return the address of the next page: this one with another cursor; None if there is none."""
+    """Return the URL of the next page, which has another cursor. None: this is the last page."""
     if cursor is None:
         return None
     query = [(name, value) for name, value in _pairs(request) if name != "cursor"]

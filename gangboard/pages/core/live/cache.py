@@ -1,10 +1,10 @@
-"""A cache: one reading of a page, and one rendering of its updates, for everybody who sees the same.
+"""Cache of pages and of their rendered updates, shared by viewers with the same rights.
 
-When something moves, all open pages ask at once; most of them show the same page to people who may
-see the same. Without this the cost of a change would grow with the number of open pages.
+After a change all open pages ask at once, and most of them show the same page to viewers with the same rights.
+Without the cache, the cost of a change would grow with the number of open pages.
 
-What is kept has a bound in bytes for all pages together, and nothing that a browser sends is: an
-answer is known by what it contains.
+The cache is limited in bytes for all pages together. The key of an answer is a digest of its content, so the
+cache stores nothing that a browser sends.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from gangboard.pages.core.live.fragments import (
 Page = Sequence[Fragment | FragmentList]
 MOST_PAGES = 128
 MOST_BYTES = 64 * 1024 * 1024
-"""Of all pages and answers that are kept."""
+"""Bytes of all cached pages and answers."""
 _PAGE_SHARE = 8
-"""The answers of one page have the eighth part of it: they do not drive out all other pages."""
+"""The answers of one page may take one eighth of the cache, so they do not evict all other pages."""
 _OVERHEAD = 256
-"""Bytes that a text takes besides its own."""
+"""Bytes of a Python object beside its text."""
 _PER_CHARACTER = 3
-"""Bytes that the objects of a page take for each character that it shows; two on a Board of 100 rows."""
+"""Estimated bytes of the objects of a page for each character that it shows. A Board of 100 rows takes two."""
 
 
 def now_in_ms() -> int:
-    """Return the time as a version keeps it."""
+    """Return the current time in milliseconds, as in a version."""
     return int(time.time() * 1000)
 
 
 @dataclass(eq=False, slots=True)
 class CachedPage:
-    """A page as it was read once."""
+    """A page that was read once, with its rendered answers."""
 
     page: Page
     position: str
-    """The position that was known before it was read: it holds until that moves."""
+    """The viewer's position before the page was read. The page is current until the position changes."""
     read_at: int
     most_bytes: int
-    """Of its answers that are kept."""
+    """Maximum bytes of the cached answers."""
     marks: frozenset[bytes] = field(init=False)
-    """What a browser that shows all of it has in its version."""
+    """Marks in the version of a browser that shows the whole page."""
     neighbours: Neighbours = field(init=False)
-    """What such a browser shows one after the other."""
+    """Neighbours in a browser that shows the whole page."""
     page_bytes: int = field(init=False)
     answers_bytes: int = 0
     _answers: dict[bytes, bytes] = field(default_factory=dict)
@@ -63,33 +63,33 @@ class CachedPage:
     def __post_init__(self) -> None:
         self.marks = frozenset(marks_of(self.page).values())
         self.neighbours = frozenset[tuple[bytes, bytes]]().union(
-            *(piece.neighbours for piece in self.page if isinstance(piece, FragmentList))
+            *(element.neighbours for element in self.page if isinstance(element, FragmentList))
         )
         fragments = [
             fragment
-            for piece in self.page
-            for fragment in (piece.fragments if isinstance(piece, FragmentList) else (piece,))
+            for element in self.page
+            for fragment in (element.fragments if isinstance(element, FragmentList) else (element,))
         ]
         self.page_bytes = sum(
             _OVERHEAD + fragment.length * _PER_CHARACTER for fragment in fragments
         )
 
     def answer(self, known: Version, render: Callable[[], bytes]) -> bytes | None:
-        """Return what a browser with that version is told; None if it has everything."""
+        """Return the answer to a browser with that version. None: the browser shows everything already."""
         missing = self.marks - known.marks
         if not missing:
             return None
-        apart = self.neighbours - known.neighbours
-        told = repr((sorted(missing), sorted(apart)))
-        key = hashlib.blake2b(told.encode(), digest_size=16).digest()
+        new_neighbours = self.neighbours - known.neighbours
+        content = repr((sorted(missing), sorted(new_neighbours)))
+        key = hashlib.blake2b(content.encode(), digest_size=16).digest()
         with self._lock:
-            found = self._answers.get(key)
-            if found is None:
-                found = render()
-                self._keep(key, found)
-            return found
+            answer = self._answers.get(key)
+            if answer is None:
+                answer = render()
+                self._store(key, answer)
+            return answer
 
-    def _keep(self, key: bytes, answer: bytes) -> None:
+    def _store(self, key: bytes, answer: bytes) -> None:
         if self.answers_bytes + len(answer) + _OVERHEAD > self.most_bytes:
             self._answers.clear()
             self.answers_bytes = 0
@@ -100,7 +100,7 @@ class CachedPage:
 
 @dataclass(eq=False, slots=True)
 class _Entry:
-    """Where one page is kept; who reads it holds the lock, all others wait."""
+    """The cache entry of one page. The thread that reads the page holds the lock, and all others wait."""
 
     key_bytes: int
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -108,12 +108,12 @@ class _Entry:
 
     @property
     def bytes(self) -> int:
-        kept = self.page
-        return self.key_bytes + (kept.page_bytes + kept.answers_bytes if kept is not None else 0)
+        page = self.page
+        return self.key_bytes + (page.page_bytes + page.answers_bytes if page is not None else 0)
 
 
 class PageCache:
-    """Keeps the latest reading of each page that is open somewhere."""
+    """Cache of the latest reading of each open page."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
@@ -123,20 +123,20 @@ class PageCache:
     def get(
         self, key: Hashable, position: str, known: Version, read: Callable[[], Page]
     ) -> CachedPage:
-        """Return a reading of the page that is not older than its position and the browser's own.
+        """Return a reading of the page that is at least as new as the position and the browser's version.
 
-        `key` tells the page and what its viewer may see. An empty position shares nothing.
+        `key` identifies the page and the rights of its viewer. With an empty position the page is not shared.
         """
         entry = self._entry(key)
         with entry.lock:
-            kept = entry.page
+            page = entry.page
             if (
-                kept is not None
+                page is not None
                 and position
-                and kept.position == position
-                and kept.read_at >= known.read_at
+                and page.position == position
+                and page.read_at >= known.read_at
             ):
-                return kept
+                return page
             read_at = now_in_ms()
             cached = entry.page = CachedPage(
                 read(), position, read_at, self._most_bytes // _PAGE_SHARE
@@ -148,13 +148,13 @@ class PageCache:
     def answer(
         self, cached: CachedPage, known: Version, render: Callable[[], bytes]
     ) -> bytes | None:
-        """Return what a browser with that version is told of a page; None if it has everything."""
-        before = cached.answers_bytes
-        found = cached.answer(known, render)
-        if cached.answers_bytes > before:
+        """Return the answer to a browser with that version. None: the browser shows everything already."""
+        bytes_before = cached.answers_bytes
+        answer = cached.answer(known, render)
+        if cached.answers_bytes > bytes_before:
             with self._lock:
                 self._evict()
-        return found
+        return answer
 
     def _entry(self, key: Hashable) -> _Entry:
         with self._lock:
@@ -166,12 +166,12 @@ class PageCache:
             return entry
 
     def _evict(self) -> None:
-        """Evict pages, the one that was asked for longest ago first, until the rest may stay."""
-        kept = sum(entry.bytes for entry in self._entries.values())
-        while kept > self._most_bytes or len(self._entries) > MOST_PAGES:
+        """Evict the least recently used pages until the cache is within its limits."""
+        used = sum(entry.bytes for entry in self._entries.values())
+        while used > self._most_bytes or len(self._entries) > MOST_PAGES:
             _, oldest = self._entries.popitem(last=False)
-            kept -= oldest.bytes
+            used -= oldest.bytes
 
 
 page_cache = PageCache()
-"""The one of this process."""
+"""The cache of this process."""

@@ -1,7 +1,7 @@
-"""A page is made of fragments. Each knows what it shows, so a live page is sent only what is new.
+"""Fragments of a page. Each has a fingerprint of its content, so an update sends only the changed ones.
 
-A page's version is the marks of its fragments, in their order: the browser sends it back, and what is
-not in it is what the browser does not have. A forged or broken version gets a complete answer.
+The version of a page lists the marks of its fragments in order. The browser sends it back, and the server sends
+the fragments whose marks are missing in it. A forged or broken version gets all fragments.
 """
 
 from __future__ import annotations
@@ -18,48 +18,48 @@ from django.template.loader import render_to_string
 SIZE = 6
 """Bytes of a fingerprint, and of a mark."""
 MOST_MARKS = 480
-"""Marks of one version: a page with more fragments gets one for several of them."""
+"""Marks of one version. On a page with more fragments, several fragments share a mark."""
 LONGEST_VERSION = 4_000
-"""Characters: it travels in a header, and proxies take 8 KB for all of them."""
+"""Characters. The version travels in a header, and proxies accept 8 KB for all headers together."""
 AS_BEFORE = "…"
-"""Stands in an order for all that the browser has between the two around it."""
+"""Placeholder in an order for the children that the browser already shows at this place."""
 Neighbours = frozenset[tuple[bytes, bytes]]
-"""Fingerprints: one, and the one that comes right after it."""
+"""Pairs of fingerprints of adjacent fragments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """One element that is replaced as a whole; its template's root element has the fragment's id."""
+    """An element that is replaced as a whole. The root element of its template has the fragment's id."""
 
     id: str
     template: str
     context: Mapping[str, object]
     shown: object
-    """What is printed, without what a clock changes: ages tick in the browser."""
+    """The printed values without ages, which the browser updates itself."""
     fingerprint: bytes = field(init=False, repr=False)
-    """Equal for what looks equal."""
+    """Digest of the id and the printed values."""
     length: int = field(init=False, repr=False)
-    """Characters of what is printed."""
+    """Characters of the printed values."""
 
     def __post_init__(self) -> None:
-        # repr of frozen dataclasses names every field: nothing that is shown can be forgotten.
+        # The repr of a frozen dataclass contains every field, so no printed value can be forgotten.
         text = repr((self.id, self.shown))
         object.__setattr__(self, "fingerprint", _digest(text))
         object.__setattr__(self, "length", len(text))
 
     def render(self, base: Mapping[str, object]) -> str:
-        """Return its HTML. `base` is what every template may use, such as `now`."""
+        """Return the HTML. `base` is the context of every template, such as `now`."""
         return render_to_string(self.template, {**base, **self.context, "fragment_id": self.id})
 
 
 @dataclass(frozen=True, slots=True)
 class FragmentList:
-    """An element whose children are fragments that come, go and move."""
+    """An element whose children are fragments that can be added, removed and moved."""
 
     id: str
     fragments: tuple[Fragment, ...]
     fingerprint: bytes = field(init=False, repr=False)
-    """Changes with the order and the number of children, not with what is in them."""
+    """Digest of the ids of the children in order. Their content does not change it."""
 
     def __post_init__(self) -> None:
         ids = [fragment.id for fragment in self.fragments]
@@ -67,11 +67,11 @@ class FragmentList:
 
     @property
     def neighbours(self) -> Neighbours:
-        """Return which of its children follow each other."""
+        """Return the pairs of adjacent children."""
         return frozenset(pairwise(fragment.fingerprint for fragment in self.fragments))
 
     def order(self, known: Neighbours) -> tuple[str, ...]:
-        """Return the ids in order, with AS_BEFORE for those that stand between neighbours of before."""
+        """Return the ids in order, with AS_BEFORE for children whose neighbours are unchanged."""
         pairs = pairwise(fragment.fingerprint for fragment in self.fragments)
         follows = [False, *(pair in known for pair in pairs), False]
         ids: list[str] = []
@@ -85,7 +85,7 @@ class FragmentList:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What a page has to be told: fragments to replace, and lists that changed."""
+    """The difference between a page and a version: fragments to replace, and changed lists."""
 
     fragments: tuple[Fragment, ...] = ()
     lists: tuple[ListDiff, ...] = ()
@@ -96,7 +96,7 @@ class Diff:
 
 @dataclass(frozen=True, slots=True)
 class ListDiff:
-    """New or changed children of one element; the order when children came, went or moved."""
+    """New or changed children of a list, and the new order if children were added, removed or moved."""
 
     id: str
     order: tuple[str, ...] | None
@@ -106,7 +106,7 @@ class ListDiff:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What a browser shows: which fragments, and when they were read."""
+    """The version of a page in a browser: its fragments, and when they were read."""
 
     marks: frozenset[bytes] = frozenset()
     read_at: int = 0
@@ -115,16 +115,16 @@ class Version:
 
 
 def marks_of(page: Iterable[Fragment | FragmentList]) -> Mapping[bytes, bytes]:
-    """Return fingerprint → the mark by which a version knows it; at most MOST_MARKS marks.
+    """Return fingerprint → mark. There are at most MOST_MARKS marks.
 
-    It is the fingerprint itself, unless there are too many fragments. Then those whose ids fall into
-    the same bucket share a mark, and are sent together when one of them has changed.
+    The mark is the fingerprint, unless the page has more fragments. Fragments whose ids fall into the same
+    bucket then share a mark, and a change of one of them sends them all.
     """
-    pieces = list(_pieces(page))
-    if len(pieces) <= MOST_MARKS:
-        return {fingerprint: fingerprint for _, fingerprint in pieces}
+    elements = list(_elements(page))
+    if len(elements) <= MOST_MARKS:
+        return {fingerprint: fingerprint for _, fingerprint in elements}
     buckets: dict[int, list[bytes]] = {}
-    for name, fingerprint in pieces:
+    for name, fingerprint in elements:
         buckets.setdefault(int.from_bytes(_digest(name)) % MOST_MARKS, []).append(fingerprint)
     return {
         fingerprint: _digest(repr(sorted(fingerprints)))
@@ -134,13 +134,13 @@ def marks_of(page: Iterable[Fragment | FragmentList]) -> Mapping[bytes, bytes]:
 
 
 def write_version(page: Iterable[Fragment | FragmentList], read_at: int) -> str:
-    """Return the version of a page: opaque, and of no use for anything but a comparison."""
+    """Return the version of a page, an opaque text."""
     marks = b"".join(dict.fromkeys(marks_of(page).values()))
     return base64.urlsafe_b64encode(read_at.to_bytes(SIZE, "big") + marks).decode()
 
 
 def read_version(text: str) -> Version:
-    """Return what a version says; an empty one if the text is none, or longer than any that we write."""
+    """Return the decoded version. An invalid or too long text gives an empty version."""
     if len(text) > LONGEST_VERSION:
         return Version()
     try:
@@ -155,31 +155,31 @@ def read_version(text: str) -> Version:
 
 
 def diff_page(page: Sequence[Fragment | FragmentList], version: Version) -> Diff:
-    """Return what of the page is not in the version that the browser has."""
+    """Return the parts of the page that are not in the browser's version."""
     known = {fingerprint for fingerprint, mark in marks_of(page).items() if mark in version.marks}
     fragments: list[Fragment] = []
     lists: list[ListDiff] = []
-    for piece in page:
-        if isinstance(piece, Fragment):
-            if piece.fingerprint not in known:
-                fragments.append(piece)
+    for element in page:
+        if isinstance(element, Fragment):
+            if element.fingerprint not in known:
+                fragments.append(element)
             continue
         changed = tuple(
-            fragment for fragment in piece.fragments if fragment.fingerprint not in known
+            fragment for fragment in element.fragments if fragment.fingerprint not in known
         )
-        moved = piece.fingerprint not in known
+        moved = element.fingerprint not in known
         if changed or moved:
-            order = piece.order(version.neighbours) if moved else None
-            lists.append(ListDiff(piece.id, order, changed))
+            order = element.order(version.neighbours) if moved else None
+            lists.append(ListDiff(element.id, order, changed))
     return Diff(tuple(fragments), tuple(lists))
 
 
-def _pieces(page: Iterable[Fragment | FragmentList]) -> Iterator[tuple[str, bytes]]:
-    """Return id and fingerprint of everything on a page."""
-    for piece in page:
-        yield piece.id, piece.fingerprint
-        if isinstance(piece, FragmentList):
-            for fragment in piece.fragments:
+def _elements(page: Iterable[Fragment | FragmentList]) -> Iterator[tuple[str, bytes]]:
+    """Yield the id and the fingerprint of each element of a page, children of lists included."""
+    for element in page:
+        yield element.id, element.fingerprint
+        if isinstance(element, FragmentList):
+            for fragment in element.fragments:
                 yield fragment.id, fragment.fingerprint
 
 

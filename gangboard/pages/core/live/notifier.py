@@ -1,4 +1,4 @@
-"""Requests that wait until there are updates: one notifier thread for all of them.
+"""Notifier of waiting requests: one thread polls the data versions for all of them.
 
 A waiting request holds a thread and never a database connection.
 """
@@ -18,17 +18,17 @@ from gangboard.readmodels.data_versions import DataVersions, position_in, read_d
 from gangboard.store.access import Viewer
 
 POLL_INTERVAL = 0.1
-"""Seconds between two looks at the positions while somebody waits."""
+"""Seconds between two reads of the data versions while a request waits."""
 MOST_OF_ONE = 20
-"""Requests of one person that may wait; further pages of that person ask every 2 seconds."""
+"""Waiting requests of one user. Further pages of the user ask every 2 seconds."""
 RETRY_INTERVAL = 1.0
-"""Seconds to the next look after the database has failed."""
+"""Seconds to the next read after a database error."""
 
 log = get_logger(__name__)
 
 
 class TooManyWaiting(RuntimeError):  # noqa: N818  # a state, named like it
-    """A bound on waiting requests is reached: the page must ask again by itself."""
+    """The limit of waiting requests is reached, and the page must ask again later."""
 
 
 @dataclass(eq=False, slots=True)
@@ -37,12 +37,12 @@ class Ticket:
 
     person: int
     tab: str
-    """The open page that waits; a newer request of it takes the place of this one."""
+    """The open page that waits. A newer request of the same page replaces this one."""
     superseded: bool = False
 
 
 class Notifier:
-    """Looks at the positions for all waiting requests of this process."""
+    """Reads the data versions for all waiting requests of this process."""
 
     def __init__(self, read: Callable[[], DataVersions]) -> None:
         self._read = read
@@ -55,14 +55,13 @@ class Notifier:
 
     @property
     def waiting(self) -> int:
-        """How many requests wait now."""
+        """The number of waiting requests."""
         return len(self._waiting)
 
     def enter(self, person: int, tab: str, *, most: int) -> Ticket:
-        """Register a request and let an older one of the same page go. Raises TooManyWaiting.
+        """Register a request and release an older one of the same page. Raises TooManyWaiting.
 
-        `most`: requests of everybody. Nobody takes a place of somebody else, nor more than
-        MOST_OF_ONE.
+        `most` limits the requests of all users together, and MOST_OF_ONE those of one user.
         """
         with self._changed:
             older = self._waiting.pop((person, tab), None)
@@ -76,52 +75,52 @@ class Notifier:
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="notifier", daemon=True)
                 self._thread.start()
-            # Not who waits already: everybody would be woken by everybody who comes.
+            # Wake only the thread. With the other condition, each new request would wake all waiting ones.
             self._joined.notify()
         return ticket
 
     def leave(self, ticket: Ticket) -> None:
-        """Forget a request that has its answer."""
+        """Unregister a request that was answered."""
         with self._changed:
             if self._waiting.get((ticket.person, ticket.tab)) is ticket:
                 del self._waiting[ticket.person, ticket.tab]
 
     @property
     def roles(self) -> tuple[int, int]:
-        """A position that moves when somebody is given or loses a role."""
+        """The version of all roles. It changes when a role is granted or revoked."""
         return (0, 0) if self._data_versions is None else self._data_versions.roles
 
     def position(self, viewer: Viewer) -> str:
-        """Return the viewer's position as last seen; take it before reading what it stands for."""
+        """Return the viewer's last known position. Take it before reading the data that it describes."""
         return (
             "" if self._data_versions is None else position_in(self._data_versions, viewer=viewer)
         )
 
-    def wait(self, ticket: Ticket, viewer: Viewer, seen: str, timeout: float) -> bool:
-        """Wait until the viewer's position is not `seen`; False when time is up or superseded."""
+    def wait(self, ticket: Ticket, viewer: Viewer, known: str, timeout: float) -> bool:
+        """Wait until the viewer's position differs from `known`. False: timeout, or a newer request."""
         deadline = time.monotonic() + timeout
         with self._changed:
             while not ticket.superseded:
                 versions = self._data_versions
-                if versions is not None and position_in(versions, viewer=viewer) != seen:
+                if versions is not None and position_in(versions, viewer=viewer) != known:
                     return True
-                left = deadline - time.monotonic()
-                if left <= 0:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
                     return False
-                self._changed.wait(left)
+                self._changed.wait(remaining)
         return False
 
     def _run(self) -> None:
         while True:
             with self._changed:
                 if not self._waiting:
-                    # Nobody to tell: hold nothing until somebody comes.
+                    # No request waits, so hold no connection until one comes.
                     connection.close()
                     self._joined.wait_for(lambda: bool(self._waiting))
-            time.sleep(self._look())
+            time.sleep(self._poll())
 
-    def _look(self) -> float:
-        """Read the positions, tell the waiters when they moved; return seconds to the next look."""
+    def _poll(self) -> float:
+        """Read the data versions, wake the waiting requests after a change, and return the seconds to the next read."""
         try:
             versions = self._read()
         except (DatabaseError, InterfaceError) as error:
@@ -136,4 +135,4 @@ class Notifier:
 
 
 notifier = Notifier(lambda: read_data_versions(now=timezone.now()))
-"""The one of this process; its thread starts with the first waiting request."""
+"""The notifier of this process. Its thread starts with the first waiting request."""

@@ -1,4 +1,4 @@
-"""A page that stays current: one declaration gives its page and the answers to its waiting requests."""
+"""Live pages: one class declares a page and its updates."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ from gangboard.store.access import Viewer
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-Found = TypeVar("Found")
-"""What a page reads."""
+Data = TypeVar("Found")
+"""Data that a page reads."""
 Filters = TypeVar("Filters", bound="DataclassInstance")
 Fragments = tuple[Fragment | FragmentList, ...]
 _WELCOME = "welcome"
-"""In the address of a waiting request: the browser shows the welcome card."""
+"""Parameter of a waiting request: the browser shows the welcome card."""
 
 
-class LivePage(View, Generic[Found]):
-    """A page below the layout. `urls` gives its two addresses.
+class LivePage(View, Generic[Data]):
+    """A page inside the layout. `urls` returns its two URL patterns.
 
-    A subclass says what it reads, and which fragments and which context come of that.
+    A subclass implements `read`, `fragments` and, if needed, `context`.
     """
 
     name: ClassVar[str]
-    """Of its route; with `-updates` behind it that of its waiting request."""
+    """Name of its URL. The URL of its waiting request has the suffix `-updates`."""
     template_name: str
     section: ClassVar[str]
-    """Entry of the navigation that it belongs to."""
+    """Its entry in the navigation."""
     personal: ClassVar[bool] = False
-    """Whether two people with the same roles may see different things on it."""
+    """Whether users with the same roles may see different content."""
     welcomes: ClassVar[bool] = False
-    """Whether it shows the welcome card instead while the viewer sees no cluster."""
+    """Whether it shows the welcome card while the viewer sees no cluster."""
     updates = False
-    """Whether this is the view of its waiting requests."""
+    """Whether this view answers the waiting requests."""
     status = 200
     http_method_names = ["get", "head"]  # noqa: RUF012  # a list, as in its base class
 
     @classmethod
     def urls(cls, route: str, updates_route: str) -> tuple[URLPattern, URLPattern]:
-        """Return the addresses of the page and of its waiting requests."""
+        """Return the URL patterns of the page and of its waiting requests."""
         return (
             path(route, cls.as_view(), name=cls.name),
             # HEAD makes no sense for a waiting request.
@@ -64,27 +64,27 @@ class LivePage(View, Generic[Found]):
         )
 
     def get(self, request: HttpRequest, **_: str) -> HttpResponse:
-        """Answer with the page, or with its updates when there are some."""
+        """Answer with the page or with its updates."""
         viewer = viewer_for(request)
         return self.wait(viewer) if self.updates else self.show(viewer)
 
     def show(self, viewer: Viewer) -> HttpResponse:
-        """Return the page as it is now."""
+        """Return the current page."""
         frame = _read_frame(viewer)
         if self._is_welcome(frame):
             return show_welcome(self.request, frame, self.section, with_mark(self.live, _WELCOME))
-        found = self.read(frame)
-        if found is None:
+        data = self.read(frame)
+        if data is None:
             return self.show_missing()
         return render_page(
             self.request,
             self.template_name,
             viewer=viewer,
             now=frame.now,
-            page=self._page(frame, found),
+            page=self._page(frame, data),
             section=self.section,
             live=self.live,
-            context=self.context(frame, found),
+            context=self.context(frame, data),
             status=self.status,
         )
 
@@ -99,7 +99,7 @@ class LivePage(View, Generic[Found]):
         return wait_for_updates(self.request, viewer, live, read, personal=self.personal)
 
     def show_missing(self) -> HttpResponse:
-        """Return the answer when there is nothing to read: missing and forbidden look the same."""
+        """Return the answer if `read` returns None. Missing and forbidden pages get the same one."""
         raise Http404
 
     @property
@@ -107,16 +107,16 @@ class LivePage(View, Generic[Found]):
         """Return the address of the waiting request."""
         return reverse(f"{self.name}-updates", kwargs=self.kwargs)
 
-    def read(self, frame: Frame) -> Found | None:
-        """Return what the page shows, None when there is none (any more) for this viewer."""
+    def read(self, frame: Frame) -> Data | None:
+        """Return the data of the page, or None if it does not exist (any more) for this viewer."""
         raise NotImplementedError
 
-    def fragments(self, frame: Frame, found: Found) -> Fragments:
+    def fragments(self, frame: Frame, data: Data) -> Fragments:
         """Return the fragments below those of the layout."""
         raise NotImplementedError
 
-    def context(self, frame: Frame, found: Found) -> dict[str, object]:  # noqa: ARG002  # for subclasses
-        """Return what the template prints once and updates do not change."""
+    def context(self, frame: Frame, data: Data) -> dict[str, object]:  # noqa: ARG002  # for subclasses
+        """Return the part of the template context that updates do not change."""
         return {}
 
     def _is_welcome(self, frame: Frame) -> bool:
@@ -129,16 +129,16 @@ class LivePage(View, Generic[Found]):
             return ()
         if shows_welcome:
             return welcome_fragments(frame)
-        found = self.read(frame)
-        return () if found is None else self._page(frame, found)
+        data = self.read(frame)
+        return () if data is None else self._page(frame, data)
 
-    def _page(self, frame: Frame, found: Found) -> Fragments:
+    def _page(self, frame: Frame, data: Data) -> Fragments:
         layout = layout_fragments(frame.clusters, frame.liveness)
-        return (*layout, *self.fragments(frame, found))
+        return (*layout, *self.fragments(frame, data))
 
 
-class FilteredPage(LivePage[Found], Generic[Found, Filters]):
-    """A live page whose state stands in its address."""
+class FilteredPage(LivePage[Data], Generic[Data, Filters]):
+    """A live page whose filters are in its address."""
 
     filters: type[Filters]
     address: Address[Filters]
@@ -149,7 +149,7 @@ class FilteredPage(LivePage[Found], Generic[Found, Filters]):
         self.address = self.read_address(request.GET)
 
     def read_address(self, query: QueryDict) -> Address[Filters]:
-        """Return the state that a query asks for."""
+        """Return the state in a query."""
         return read_address(self.name, self.filters, query)
 
     @property
@@ -164,5 +164,5 @@ def _read_frame(viewer: Viewer) -> Frame:
 
 
 def with_mark(live: str, mark: str) -> str:
-    """Return the address of a waiting request with one word more in its query."""
+    """Return the address of a waiting request with another parameter in its query."""
     return f"{live}{'&' if '?' in live else '?'}{mark}=1"

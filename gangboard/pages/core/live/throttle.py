@@ -1,9 +1,9 @@
-"""Few open pages are answered at a time.
+"""Throttle of open pages: a process answers only a few of them at a time.
 
-When something moves, all open pages ask at once. Threads of one process compute one at a time anyway;
-a hundred that try take the interpreter from each other at every query, and so all of them are late.
-With few at a time the first answers are out while the last ones still queue. Nobody queues more than some
-pages: each holds a thread, and whoever has all of them keeps everybody else out.
+After a change all open pages ask at once. The threads of a process compute one at a time. A hundred threads take
+the interpreter from each other at every query, so all answers are late. With a few at a time, the first answers
+are sent while the last requests still queue. Each queued request holds a thread, so a session may queue only
+some of them.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 MOST = 3
-"""More than one: while one waits for the database, another computes."""
+"""Answers at a time. While one waits for the database, another computes."""
 PATIENCE = 5.0
-"""Seconds to wait for a slot, then it goes on without: a query that hangs must not stop what needs
-another one."""
+"""Seconds to wait for a slot. Then the request continues without one, so a hanging query does not block the others."""
 MOST_OF_ONE = 40
-"""Requests of one session that wait, queue or are answered: twice what may wait for updates, as a page
-that asks anew is there twice for a moment."""
+"""Requests of one session that wait, queue or are answered.
+
+It is twice the limit of waiting requests, because a page that asks again has two requests for a moment.
+"""
 FALL_BACK = "2"
-"""Seconds between two questions of a page that may not wait."""
+"""Seconds between two requests of a page that may not wait."""
 LONGEST_SESSION = 64
 _LIVE = "/live/"
 
 
 class Throttle:
-    """Lets a few threads work at a time, in the order in which they came.
+    """A semaphore that gives slots to threads in their order of arrival.
 
-    A `threading.Semaphore` keeps no order: whoever comes along as a slot becomes free takes it, and with
-    a hundred pages some of them lost each time, for seconds.
+    A `threading.Semaphore` has no order. With a hundred pages, some threads waited for seconds.
     """
 
     def __init__(self, most: int, patience: float) -> None:
-        """`patience`: seconds that a thread waits for its slot at most."""
+        """`patience` is the maximum number of seconds that a thread waits for a slot."""
         self._lock = threading.Lock()
         self._free = most
         self._queue: deque[threading.Event] = deque()
@@ -47,7 +47,7 @@ class Throttle:
 
     @contextmanager
     def acquired(self) -> Iterator[None]:
-        """Do the block in a slot."""
+        """Hold a slot during the block."""
         self._acquire()
         try:
             yield
@@ -56,47 +56,47 @@ class Throttle:
 
     @contextmanager
     def released(self) -> Iterator[None]:
-        """Let others work during the block, in which this thread only waits."""
-        had_one = self._release()
+        """Release the slot during the block, in which the thread only waits."""
+        had_slot = self._release()
         try:
             yield
         finally:
-            if had_one:
+            if had_slot:
                 self._acquire()
 
     def _acquire(self) -> None:
-        mine = threading.Event()
+        slot = threading.Event()
         with self._lock:
             if self._free:
                 self._free -= 1
-                mine.set()
+                slot.set()
             else:
-                self._queue.append(mine)
-        if not mine.wait(self._patience):
+                self._queue.append(slot)
+        if not slot.wait(self._patience):
             with self._lock:
-                # It may have come just now.
-                if not mine.is_set():
-                    self._queue.remove(mine)
-        self._held.slot = mine.is_set()
+                # The slot may have come in the meantime.
+                if not slot.is_set():
+                    self._queue.remove(slot)
+        self._held.slot = slot.is_set()
 
     def _release(self) -> bool:
-        had_one: bool = getattr(self._held, "slot", False)
-        if had_one:
+        had_slot: bool = getattr(self._held, "slot", False)
+        if had_slot:
             self._held.slot = False
             with self._lock:
                 if self._queue:
                     self._queue.popleft().set()
                 else:
                     self._free += 1
-        return had_one
+        return had_slot
 
 
 live_throttle = Throttle(MOST, PATIENCE)
-"""The one of this process."""
+"""The throttle of this process."""
 
 
 class LiveThrottleMiddleware:
-    """Answers the requests of open pages a few at a time, and everything else as it comes."""
+    """Answers the requests of open pages a few at a time. Other requests are not throttled."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -107,7 +107,7 @@ class LiveThrottleMiddleware:
         """Return the view's answer, or tell the page to ask again."""
         if not request.path_info.startswith(_LIVE):
             return self.get_response(request)
-        # By the cookie: who it is costs queries, and only what has a slot may make them.
+        # Count by cookie, because reading the user costs queries before the request has a slot.
         session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")[:LONGEST_SESSION]
         with self._lock:
             if self._requests[session] >= MOST_OF_ONE:

@@ -1,4 +1,4 @@
-"""Answers the waiting request of an open page: with what is new, or with 204 after a while."""
+"""The waiting request of an open page. Its answer has the changed fragments, or is 204 after a timeout."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from gangboard.pages.core.live.throttle import FALL_BACK, live_throttle
 from gangboard.store.access import Viewer, viewer_of
 
 WAIT = 25.0
-"""Seconds after which a page without updates is told so; proxies cut silence at 30 or 60."""
+"""Seconds to wait for updates. Proxies close silent connections after 30 or 60."""
 VERSION_HEADER = "X-Live-Version"
 """Header with the version that the page shows."""
 LONGEST_TAB = 64
 
 ReadPage = Callable[[Viewer], Sequence[Fragment | FragmentList]]
-"""Reads the page as it is now; returns an empty sequence if there is no such page (any more)."""
+"""Reads the current page. It returns an empty sequence if the page does not exist (any more)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +44,16 @@ class _UpdateRequest:
     address: str
     read: ReadPage
     element: str
-    """Id of the element that asks, which the answer replaces."""
+    """Id of the requesting element, which the answer replaces."""
     personal: bool
-    """Whether two people with the same roles may see different things on it."""
+    """Whether users with the same roles may see different content."""
 
     def respond(self, viewer: Viewer, position: str) -> HttpResponse | None:
-        """Return the answer as things are now; None if the browser shows everything."""
-        whose = viewer.user_id if self.personal else None
+        """Return the answer for the current data. None: the browser shows everything already."""
+        user_id = viewer.user_id if self.personal else None
         cached = page_cache.get(
-            # What is rendered has times in it.
-            (whose, viewer.scopes, self.address, timezone.get_current_timezone_name()),
+            # The rendered fragments contain times.
+            (user_id, viewer.scopes, self.address, timezone.get_current_timezone_name()),
             position,
             self.known,
             lambda: self.read(viewer),
@@ -84,9 +84,9 @@ def wait_for_updates(
     element: str = "live",
     personal: bool = False,
 ) -> HttpResponse:
-    """Wait for updates of the page and return them; 204 when there are none.
+    """Wait for updates of the page and return them, or 204 after the timeout.
 
-    `address` is that of this request; `personal` pages are not shared by people of equal roles.
+    `address` is the address of this request. A `personal` page is not shared by users with equal roles.
     """
     known = read_version(request.headers.get(VERSION_HEADER, ""))
     update = _UpdateRequest(request, known, address, read, element, personal)
@@ -94,8 +94,8 @@ def wait_for_updates(
     try:
         ticket = notifier.enter(viewer.user_id, tab, most=settings.WAITERS)
     except TooManyWaiting:
-        found = update.respond(viewer, notifier.position(viewer))
-        return found or HttpResponse(status=204, headers={"X-Live-Again": FALL_BACK})
+        response = update.respond(viewer, notifier.position(viewer))
+        return response or HttpResponse(status=204, headers={"X-Live-Again": FALL_BACK})
     try:
         return _wait(update, viewer, ticket)
     finally:
@@ -106,14 +106,14 @@ def _wait(update: _UpdateRequest, viewer: Viewer, ticket: Ticket) -> HttpRespons
     deadline = time.monotonic() + WAIT
     roles = notifier.roles
     while True:
-        # Before reading: what is committed after this wakes us, what was before is read.
-        seen = notifier.position(viewer)
-        response = update.respond(viewer, seen)
+        # Take the position before reading. A later commit wakes this request, an earlier one is in the reading.
+        position = notifier.position(viewer)
+        response = update.respond(viewer, position)
         if response is not None:
             return response
         connection.close()
         with live_throttle.released():
-            moved = notifier.wait(ticket, viewer, seen, deadline - time.monotonic())
+            moved = notifier.wait(ticket, viewer, position, deadline - time.monotonic())
         if not moved:
             return HttpResponse(status=204)
         if notifier.roles != roles:

@@ -1,4 +1,4 @@
-"""One line of JSON for each request, for a SIEM: who asked what from where, and the answer. No secrets."""
+"""Access log: one line of JSON for each request, with the user, the address and the answer, for a SIEM. No secrets."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from gangboard.logs import get_logger
 
 MASKED = "(masked)"
 _LONGEST = 512
-"""Characters of a path or a name of a browser."""
+"""Characters of a path or a user agent."""
 _SIGN_IN = re.compile(r"sign-?in|accounts?/", re.IGNORECASE)
 _OPEN_PATHS = frozenset({"/sign-in/", "/sign-in/link/"})
-"""All others of sign-in may end in a one-time secret."""
+"""Other addresses of the sign-in may end in a one-time secret."""
 _PARAMETER = re.compile(r"[a-z_]{1,32}")
 _SECRETS = frozenset({"secret", "token", "key", "uidb36"})
-"""Names of parts of an address that are secret, whatever the page."""
+"""Names of URL parameters that are secret on every page."""
 _log = get_logger("gangboard.access")
 
 
 class AccessLogMiddleware:
-    """Logs each request when it is answered. The first of the middleware, so that refusals are logged as well."""
+    """Logs each request when it is answered. It is the first middleware, so refusals are logged as well."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         if not settings.ACCESS_LOG:
@@ -36,7 +36,7 @@ class AccessLogMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Return the answer."""
-        began = time.perf_counter()
+        started_at = time.perf_counter()
         response = self.get_response(request)
         match = request.resolver_match
         _log.info(
@@ -47,7 +47,7 @@ class AccessLogMiddleware:
             parameters=sorted(name for name in request.GET if _PARAMETER.fullmatch(name))[:20],
             view=match.view_name if match else "",
             status=response.status_code,
-            seconds=round(time.perf_counter() - began, 4),
+            seconds=round(time.perf_counter() - started_at, 4),
             user=user_name(request),
             source=client_address(request.META),
             agent=request.headers.get("User-Agent", "")[:_LONGEST],

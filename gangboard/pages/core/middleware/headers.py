@@ -1,4 +1,4 @@
-"""Headers of requests and answers: whether a request came over https, and what makes injected markup harmless."""
+"""Security headers of answers, and the X-Forwarded-Proto header of requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-"""Only our own files: no inline script or style, no other host."""
+"""Allows files of this host, and neither inline scripts and styles nor other hosts."""
 HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
@@ -29,15 +29,15 @@ HEADERS = {
     # granian names itself if the answer has no such header.
     "Server": "gangboard",
 }
-"""On every answer that does not say otherwise."""
+"""Defaults for every answer."""
 PAUSE = 600.0
-"""Seconds between two lines of the log about an untrusted header, because strangers can send one."""
+"""Seconds between two warnings about an untrusted header, because anybody can send one."""
 _HEADER = "HTTP_X_FORWARDED_PROTO"
 _log = get_logger(__name__)
 
 
 class SecurityHeadersMiddleware:
-    """Adds the policy, and keeps answers with data out of every cache."""
+    """Adds the security headers, and forbids caches to store answers."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -62,10 +62,10 @@ class ForwardedProtoMiddleware:
         if _HEADER in request.META and not is_proxy(request.META):
             del request.META[_HEADER]
             if settings.HTTPS:
-                self._tell(request.META.get("REMOTE_ADDR", ""))
+                self._warn(request.META.get("REMOTE_ADDR", ""))
         return self.get_response(request)
 
-    def _tell(self, peer: str) -> None:
+    def _warn(self, peer: str) -> None:
         now = time.monotonic()
         if now >= self._quiet_until:
             self._quiet_until = now + PAUSE

@@ -1,7 +1,7 @@
-"""Scripts and styles below an address with a digest of all of them: browsers keep these for good.
+"""Static files below an address with a digest of all of them, so that browsers can cache them forever.
 
-The digest is a folder of the address, so modules that import each other by relative addresses get one
-digest, too. An upgrade changes the digest. There is no collect step.
+The digest is a folder in the address, so relative imports between modules keep the digest. An upgrade changes
+it. There is no collect step.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def files_digest() -> str:
 
 
 class DigestStorage(StaticFilesStorage):
-    """Gives each static file its address with the digest."""
+    """Storage whose file addresses contain the digest."""
 
     def url(self, name: str | None) -> str:
         """Return the address of a file."""
@@ -46,10 +46,10 @@ class DigestStorage(StaticFilesStorage):
 
 
 class StaticFilesMiddleware(WhiteNoiseMiddleware):
-    """Serves each static file with the digest, for good, and without it, for a minute.
+    """Serves static files: cached forever below the digest, and for a minute at any other address.
 
-    A page of another release has another digest. It gets the files of this release, for a minute: while one
-    web server replaces another, either may be asked.
+    A page of another release has another digest. It gets the files of this release for a minute, because a
+    request can reach either server during an upgrade.
     """
 
     files: dict[str, Any]
@@ -64,7 +64,7 @@ class StaticFilesMiddleware(WhiteNoiseMiddleware):
         return cast("HttpResponseBase", super().__call__(request))
 
     def add_files_from_finders(self) -> None:
-        """Add each file twice: as it is called, and below the digest."""
+        """Add each file twice: under its name, and below the digest."""
         super().add_files_from_finders()
         for url in tuple(self.files):
             name = url.removeprefix(self.static_prefix)

@@ -1,4 +1,4 @@
-"""The time zone of a person: UTC, until a cookie names that of the browser."""
+"""The time zone of a user: that of the browser if a cookie names it, else UTC."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 
 COOKIE = "zone"
-"""Written by `static/js/zone.js`; it is no secret and no setting of the server."""
+"""Cookie that `static/js/zone.js` sets. It is neither secret nor stored on the server."""
 
 
 class TimeZoneMiddleware:
-    """Prints the times of an answer in the zone that the browser asks for."""
+    """Activates the time zone that the browser sends."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -27,7 +27,7 @@ class TimeZoneMiddleware:
 
 
 def zone_named(name: str) -> tzinfo:
-    """Return the zone of that name, UTC where there is none: a cookie can be any text."""
+    """Return the zone of that name. UTC for an unknown name, because a cookie can be any text."""
     return ZoneInfo(name) if name in _names() else UTC
 
 

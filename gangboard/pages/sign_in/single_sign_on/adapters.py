@@ -1,4 +1,4 @@
-"""Settings of django-allauth: no sign-up of its own, and requests to the provider that have an end."""
+"""Adapters of django-allauth, which disable its sign-up and limit the requests to the provider."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from django.http import HttpRequest
 
 DEADLINE = 5.0
-"""Seconds for one answer of the provider, from the connection to its last byte."""
+"""Seconds for an answer of the provider, from the connection to the last byte."""
 LARGEST_ANSWER = 256 * 1024
-"""Bytes. Real answers have some kB."""
+"""Bytes of an answer. Real answers have a few kB."""
 
 
 class ProviderSession(requests.Session):
-    """Requests that follow no redirect and end after DEADLINE. They raise `requests.RequestException`."""
+    """HTTP session without redirects, whose requests end after DEADLINE. They raise `requests.RequestException`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,16 +25,16 @@ class ProviderSession(requests.Session):
 
     def send(self, request: requests.PreparedRequest, **kwargs: Any) -> requests.Response:
         """Return the answer with its body."""
-        end = time.monotonic() + DEADLINE
+        deadline = time.monotonic() + DEADLINE
         response = super().send(request, **{**kwargs, "timeout": DEADLINE, "stream": True})
         body = bytearray()
-        # Byte by byte: a larger piece waits for its last byte, however slowly they come.
-        for piece in response.iter_content(1):
-            body += piece
+        # Read byte by byte: a larger chunk waits for its last byte and could miss the deadline.
+        for chunk in response.iter_content(1):
+            body += chunk
             if len(body) > LARGEST_ANSWER:
                 response.close()
                 raise requests.exceptions.ContentDecodingError("the answer is too large")
-            if time.monotonic() > end:
+            if time.monotonic() > deadline:
                 response.close()
                 raise requests.exceptions.ReadTimeout("the answer takes too long")
         response._content = bytes(body)  # as `requests` itself keeps a body that was read
@@ -42,10 +42,10 @@ class ProviderSession(requests.Session):
 
 
 class SocialAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # untyped
-    """Gives allauth its connection to the provider."""
+    """Gives allauth the limited HTTP session."""
 
     def get_requests_session(self) -> requests.Session:
-        """Return a session for a few requests."""
+        """Return a new session."""
         return ProviderSession()
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:  # noqa: ARG002
@@ -54,7 +54,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # untyp
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # untyped
-    """Lets allauth make no account."""
+    """Disables the sign-up of allauth."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:  # noqa: ARG002
         """Return False: admins and `store.identities` make accounts."""

@@ -1,4 +1,4 @@
-"""ID tokens: who signed them, for whom, and until when (OpenID Connect Core 1.0, 3.1.3.7)."""
+"""Verification of ID tokens (OpenID Connect Core 1.0, 3.1.3.7)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "EdDSA"),
 )
-"""Signatures with a public key. `none` and shared secrets are no signatures of a provider."""
+"""Public key signatures. `none` and signatures with a shared secret do not prove the provider."""
 LEEWAY = 60
 """Seconds by which the clocks of the provider and of this machine may differ."""
 _CLAIMS = ("iss", "sub", "aud", "exp", "iat")
 
 
 class IDTokenError(ValueError):
-    """A token that proves nothing. The text ends the sentence "The answer of NAME was not accepted: "."""
+    """An invalid token. The text ends the sentence "The answer of NAME was not accepted: "."""
 
 
 def verify(
@@ -46,8 +46,8 @@ def verify(
         raise IDTokenError(f"it has no {error.claim}") from error
     except (jwt.PyJWTError, TypeError, ValueError, KeyError) as error:
         raise IDTokenError("it cannot be read") from error
-    several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
-    if claims.get("azp", None if several else client_id) != client_id:
+    has_several_audiences = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
+    if claims.get("azp", None if has_several_audiences else client_id) != client_id:
         raise IDTokenError("it is for another application")
     if claims.get("nonce") != nonce:
         raise IDTokenError("it belongs to another sign-in")
@@ -55,10 +55,10 @@ def verify(
 
 
 def _key_of(token: str, keys: dict[str, Any]) -> jwt.PyJWK:
-    """Return the key with which a token says that it was signed. Raises IDTokenError, and PyJWTError."""
+    """Return the signing key that a token names. Raises IDTokenError, and PyJWTError."""
     key_id = jwt.get_unverified_header(token).get("kid")
     usable = [key for key in jwt.PyJWKSet.from_dict(keys).keys if key.public_key_use != "enc"]
-    found = [key for key in usable if key.key_id == key_id] if key_id else usable
-    if len(found) != 1:
+    matching = [key for key in usable if key.key_id == key_id] if key_id else usable
+    if len(matching) != 1:
         raise IDTokenError("it was signed with a key that the provider does not name")
-    return found[0]
+    return matching[0]

@@ -1,4 +1,4 @@
-"""The OpenID provider of the settings: its addresses, the way to it, and what it says of a person."""
+"""The OpenID provider of the settings: its configuration, the redirect to it, and the claims about a user."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from gangboard.pages.sign_in.single_sign_on import id_tokens
 from gangboard.pages.sign_in.single_sign_on.adapters import ProviderSession
 from gangboard.store.identities import Person
 
-KEPT = 30.0
-"""Seconds for which the addresses of the provider are kept."""
+CACHE_SECONDS = 30.0
+"""Seconds for which the provider's configuration is cached."""
 MOST_AT_ONCE = 8
-"""Requests that wait for the provider at once. Each holds a thread of the pages."""
+"""Requests that may wait for the provider at once. Each holds a thread of the pages."""
 _NEEDED = ("issuer", "authorization_endpoint", "token_endpoint", "jwks_uri")
-_kept: dict[str, tuple[float, dict[str, Any]]] = {}
+_configurations: dict[str, tuple[float, dict[str, Any]]] = {}
 """(monotonic time, configuration) by issuer."""
 _slots = threading.BoundedSemaphore(MOST_AT_ONCE)
 
@@ -38,7 +38,7 @@ class ProviderError(Exception):
     def __init__(self, sentence: str, status: int = 403) -> None:
         super().__init__(sentence)
         self.status = status
-        """HTTP status of the page that says so."""
+        """HTTP status of the error page."""
 
 
 class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # untyped
@@ -54,7 +54,7 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # untyped
         return read_configuration()
 
     def get_callback_url(self, request: HttpRequest, app: SocialApp) -> str:  # noqa: ARG002
-        """Return where the provider sends people back to; it must be registered there."""
+        """Return the redirect URI, which must be registered at the provider."""
         path = reverse("sign-in-provider-callback")
         return (
             settings.PUBLIC_URL + path if settings.PUBLIC_URL else request.build_absolute_uri(path)
@@ -85,12 +85,12 @@ class Provider(OpenIDConnectProvider):  # type: ignore[misc]  # untyped
 def begin(
     request: HttpRequest, *, back_to: str, nonce: str, must_be_fresh: bool
 ) -> HttpResponseBase:
-    """Return the way to the provider. Raises ProviderError."""
-    more = {"prompt": "login", "max_age": "0"} if must_be_fresh else {}
+    """Return the redirect to the provider. Raises ProviderError."""
+    freshness = {"prompt": "login", "max_age": "0"} if must_be_fresh else {}
     data = {"next": back_to, "nonce": nonce, "fresh": must_be_fresh}
     with _answers():
         response: HttpResponseBase = Provider(request).redirect(
-            request, process="login", data=data, auth_params={"nonce": nonce, **more}
+            request, process="login", data=data, auth_params={"nonce": nonce, **freshness}
         )
     return response
 
@@ -99,7 +99,7 @@ def begin(
 def read_claims(
     request: HttpRequest, *, code: str, code_verifier: str, nonce: str
 ) -> dict[str, Any]:
-    """Exchange a code; return what the provider says of the person. Raises ProviderError."""
+    """Exchange a code and return the claims about the user. Raises ProviderError."""
     adapter = Adapter(request, "settings")
     provider = adapter.get_provider()
     with _answers():
@@ -118,39 +118,43 @@ def read_claims(
         )
         if _is_complete(claims) or "userinfo_endpoint" not in configuration:
             return claims
-        more = _get(configuration["userinfo_endpoint"], str(tokens["access_token"]))
-    if more.get("sub") != claims["sub"]:
+        userinfo = _get(configuration["userinfo_endpoint"], str(tokens["access_token"]))
+    if userinfo.get("sub") != claims["sub"]:
         raise ProviderError(_not_accepted("it is about two people"))
-    return {**more, **claims}
+    return {**userinfo, **claims}
 
 
 def read_configuration() -> dict[str, Any]:
     """Return the configuration that the provider publishes. Raises ProviderError."""
     issuer = settings.OIDC_ISSUER.rstrip("/")
     now = time.monotonic()
-    at, found = _kept.get(issuer, (0.0, {}))
-    if found and now - at < KEPT:
-        return found
-    found = _get(f"{issuer}/.well-known/openid-configuration")
-    if any(not isinstance(found.get(name), str) for name in _NEEDED):
+    read_at, configuration = _configurations.get(issuer, (0.0, {}))
+    if configuration and now - read_at < CACHE_SECONDS:
+        return configuration
+    configuration = _get(f"{issuer}/.well-known/openid-configuration")
+    if any(not isinstance(configuration.get(name), str) for name in _NEEDED):
         raise ProviderError(_not_accepted("its configuration is incomplete"), 503)
-    if found["issuer"].rstrip("/") != issuer:
+    if configuration["issuer"].rstrip("/") != issuer:
         raise ProviderError(_not_accepted("its configuration is of another issuer"), 503)
-    _kept[issuer] = now, found
-    return found
+    _configurations[issuer] = now, configuration
+    return configuration
 
 
 def forget_configuration() -> None:
     """Read the configuration again at the next sign-in."""
-    _kept.clear()
+    _configurations.clear()
 
 
 def person_of(claims: dict[str, Any]) -> tuple[Person, bool]:
-    """Return the person whom claims describe, and whether the claims have groups at all."""
+    """Return the person whom the claims describe, and whether the claims contain groups."""
     groups = _claim(claims, settings.OIDC_GROUPS_CLAIM)
     listed = [groups] if isinstance(groups, str) else groups
     has_groups = isinstance(listed, list)
-    names = tuple(one for one in listed if isinstance(one, str)) if isinstance(listed, list) else ()
+    names = (
+        tuple(group for group in listed if isinstance(group, str))
+        if isinstance(listed, list)
+        else ()
+    )
     name = _claim(claims, settings.OIDC_NAME_CLAIM)
     return (
         Person(
@@ -164,18 +168,18 @@ def person_of(claims: dict[str, Any]) -> tuple[Person, bool]:
 
 
 def _is_complete(claims: dict[str, Any]) -> bool:
-    wanted = (settings.OIDC_GROUPS_CLAIM, settings.OIDC_NAME_CLAIM)
-    return all(_claim(claims, name) is not None for name in wanted)
+    names = (settings.OIDC_GROUPS_CLAIM, settings.OIDC_NAME_CLAIM)
+    return all(_claim(claims, name) is not None for name in names)
 
 
 def _claim(claims: dict[str, Any], name: str) -> Any:
-    """Return a claim; `realm_access.roles` is `roles` in the object `realm_access`."""
+    """Return a claim. A dotted name such as `realm_access.roles` leads into nested objects."""
     if name in claims:
         return claims[name]
-    found: Any = claims
-    for step in name.split("."):
-        found = found.get(step) if isinstance(found, dict) else None
-    return found
+    value: Any = claims
+    for key in name.split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def _get(url: str, access_token: str = "") -> dict[str, Any]:
@@ -183,15 +187,15 @@ def _get(url: str, access_token: str = "") -> dict[str, Any]:
     with ProviderSession() as session:
         response = session.get(url, headers=headers)
         response.raise_for_status()
-        found = response.json()
-    if not isinstance(found, dict):
+        document = response.json()
+    if not isinstance(document, dict):
         raise ProviderError(_not_accepted("it is no JSON object"), 503)
-    return found
+    return document
 
 
 @contextmanager
 def _answers() -> Iterator[None]:
-    """Make a sentence of everything that can go wrong between the provider and here."""
+    """Turn each error in the exchange with the provider into a ProviderError."""
     if not _slots.acquire(timeout=1):
         raise ProviderError("Too many people sign in at this moment. Try again.", 503)
     name = settings.OIDC_NAME

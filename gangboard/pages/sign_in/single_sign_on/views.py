@@ -1,4 +1,4 @@
-"""The way to the OpenID provider and back."""
+"""The redirect to the OpenID provider, and the callback."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ _log = get_logger(__name__)
 @login_not_required
 @require_GET
 def begin(request: HttpRequest) -> HttpResponseBase:
-    """Lead to the provider."""
+    """Redirect to the provider."""
     _check_provider()
-    begun = authentication.try_begin(sender=network_of(client_address(request.META)))
-    if begun.wait:
-        return _refuse_too_many(request, begun.wait)
+    limit = authentication.try_begin(sender=network_of(client_address(request.META)))
+    if limit.wait:
+        return _refuse_too_many(request, limit.wait)
     if not request.user.is_authenticated:
-        # Until the sign-in is finished the session holds its state and nothing else.
+        # Until the sign-in is finished, the session contains only its state.
         request.session.set_expiry(int(_LIFE_OF_A_STATE.total_seconds()))
     try:
         return provider.begin(
             request,
-            back_to=_safe(request, request.GET.get("next", "")),
+            back_to=_safe_address(request, request.GET.get("next", "")),
             nonce=secrets.token_urlsafe(24),
             must_be_fresh=is_fresh_sign_in_required(request),
         )
@@ -100,15 +100,15 @@ def _sign_in(request: HttpRequest, state: dict[str, Any]) -> HttpResponse:
     else:
         request.session[NO_GROUPS] = settings.OIDC_GROUPS_CLAIM
         _log.warning("the identity provider sent no groups", claim=settings.OIDC_GROUPS_CLAIM)
-    return HttpResponseRedirect(_safe(request, data["next"]))
+    return HttpResponseRedirect(_safe_address(request, data["next"]))
 
 
 def _authenticated_at(claims: dict[str, Any]) -> datetime:
-    """Return when the person proved who they are; now if the provider does not say."""
-    now, at = timezone.now(), claims.get("auth_time")
-    if isinstance(at, bool) or not isinstance(at, int | float):
+    """Return when the provider authenticated the user. Without `auth_time` it is now."""
+    now, auth_time = timezone.now(), claims.get("auth_time")
+    if isinstance(auth_time, bool) or not isinstance(auth_time, int | float):
         return now
-    return datetime.fromtimestamp(max(0, min(at, now.timestamp())), UTC)
+    return datetime.fromtimestamp(max(0, min(auth_time, now.timestamp())), UTC)
 
 
 def _check_provider() -> None:
@@ -116,8 +116,8 @@ def _check_provider() -> None:
         raise Http404
 
 
-def _safe(request: HttpRequest, address: str) -> str:
-    """Return an address of ours, the Board instead of any other one."""
+def _safe_address(request: HttpRequest, address: str) -> str:
+    """Return the address if it is on this host, else that of the Board."""
     if url_has_allowed_host_and_scheme(
         address, {request.get_host()}, require_https=request.is_secure()
     ):
@@ -126,7 +126,7 @@ def _safe(request: HttpRequest, address: str) -> str:
 
 
 def _refuse_too_many(request: HttpRequest, wait: int) -> HttpResponse:
-    """Say when to try again. It is no failure for the audit: a flood must not fill it."""
+    """Refuse with the time to try again. The audit records nothing, because a flood must not fill it."""
     after = duration_text(timedelta(seconds=wait))
     sentence = f"Too many sign-ins were begun from your network. Try again in {after}."
     response = sign_in_page(request, sentence, status=HTTPStatus.TOO_MANY_REQUESTS)
