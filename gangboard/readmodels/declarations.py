@@ -1,8 +1,8 @@
-"""Declare a field that people see once: its heading, its meaning, and where it is shown.
+"""Declarations of fields that people see: heading, meaning, and where each field is shown.
 
 A row is a frozen dataclass whose fields are made by `shown`, and whose derived values by `shown_property`.
-`core.serializers` makes the JSON and the OpenAPI document of it, `core.tables` the columns of the page and
-the lines of the CSV file.
+`pages.core.serializers` makes the JSON and the OpenAPI document of it, and `pages.core.tables` the columns of a page
+and the lines of a CSV file.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What `shown` says of a field."""
+    """The declaration of a field, made by `shown`."""
 
     label: str
-    """Heading of its column."""
+    """Heading of the column."""
     meaning: str
     """One sentence for the OpenAPI document and the heading's tooltip."""
     on_page: bool
     in_api: bool
     link: str
-    """Name of the field that has the address to which the cell leads; empty without a link."""
+    """Name of the field with the address that the cell links to. Empty: no link."""
     choices: tuple[str, ...]
-    """All words that it can be; empty where any text is possible."""
+    """All possible words. Empty: any text."""
     empty: str
-    """What the page prints for null; without it a dash."""
+    """Text that the page prints for null instead of a dash."""
     api_name: str = ""
-    """Its name in the JSON if the row has another name for it."""
+    """Name in the JSON, if the attribute has another one."""
     empty_is_null: bool = False
-    """Whether the JSON has null for the empty text."""
+    """Whether the empty text is null in the JSON."""
     may_be_null: bool = False
-    """Whether the JSON can have null although the row cannot, because another answer has the field, too."""
+    """Whether the OpenAPI document allows null although the row always has a value."""
     is_method: bool = False
     """Whether a method of the serializer reads it. The OpenAPI document then calls it read-only."""
     serializer: Any = None
-    """Serializer of the rows in it, if these do not declare their fields."""
+    """Serializer of nested rows that do not declare their fields."""
     is_quantity: bool = False
-    """Whether the JSON has the number as a decimal string."""
+    """Whether the number is a decimal string in the JSON."""
     is_read_only: bool = False
-    """Whether the OpenAPI document calls it read-only."""
+    """Whether the field is read-only in the OpenAPI document."""
     may_be_absent: bool = False
-    """Whether the OpenAPI document does not promise it. The value can be null then."""
+    """Whether the field is optional in the OpenAPI document. The value can be null then."""
     order: int = dataclasses.field(default_factory=lambda: next(_declared))
 
 
@@ -160,7 +160,7 @@ def shown_property(
 ) -> Callable[[Callable[[Any], Value]], ShownProperty[Value]]:
     """Return a decorator that makes a method a declared property, in its place among the fields.
 
-    See Declaration for the arguments. The type is what the method returns.
+    See Declaration for the arguments. The return type of the method is the type of the field.
     """
     declaration = Declaration(
         *(label, meaning, on_page, True, "", tuple(map(str, choices)), "", api_name, empty_is_null),

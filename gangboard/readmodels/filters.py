@@ -18,38 +18,38 @@ WITHIN: Mapping[str, tuple[str, timedelta]] = {
     "24h": ("last 24 h", timedelta(hours=24)),
     "7d": ("last 7 days", timedelta(days=7)),
 }
-"""Words of the filter `within`, with label and time."""
+"""Value of the filter `within` → label and time span."""
 
 _MOST_WORDS = 8
-"""Words of a search that are looked at."""
+"""Words of a search. Further ones are ignored."""
 
 
 def search_words(text: str) -> list[str]:
-    """Return the words of a search that are looked at."""
+    """Return the words of a search, without those beyond the limit."""
     return text.split()[:_MOST_WORDS]
 
 
-def occurs_in(word: str, columns: Iterable[str]) -> Q:
-    """Return the condition that the word occurs in one of the columns, in upper or lower case."""
-    found = Q(pk__in=[])
+def occurs_in(term: str, columns: Iterable[str]) -> Q:
+    """Return the condition that the word occurs in one of the columns. Case is ignored."""
+    condition = Q(pk__in=[])
     for column in columns:
-        found |= Q(**{f"{column}__icontains": word})
-    return found
+        condition |= Q(**{f"{column}__icontains": term})
+    return condition
 
 
 def all_occur_in(text: str, columns: Iterable[str]) -> Q:
     """Return the condition that each word of a search occurs in one of the columns."""
     columns = tuple(columns)
     condition = Q()
-    for word in search_words(text):
-        condition &= occurs_in(word, columns)
+    for term in search_words(text):
+        condition &= occurs_in(term, columns)
     return condition
 
 
-def all_words_in(text: str, texts: Iterable[str]) -> bool:
-    """Whether each word of a search occurs in one of the texts, in upper or lower case."""
-    found = [one.lower() for one in texts]
-    return all(any(word.lower() in one for one in found) for word in search_words(text))
+def all_words_in(query: str, texts: Iterable[str]) -> bool:
+    """Return whether each word of a search occurs in one of the texts. Case is ignored."""
+    lowered = [text.lower() for text in texts]
+    return all(any(term.lower() in text for text in lowered) for term in search_words(query))
 
 
 def all_equal(columns: Mapping[str, str]) -> Q:
@@ -64,13 +64,13 @@ def since(column: str, within: str) -> Q:
 
 
 MOST_NAMED = 50
-"""Known values that one sentence names."""
+"""Known values that a sentence lists."""
 
 
 def unknown_values(*, viewer: Viewer, cluster: str = "", code: str = "") -> dict[str, list[str]]:
-    """Return sentences for a cluster that the viewer may not see and for a code that no rule has.
+    """Return a sentence for a cluster that the viewer may not see, and for a code without a rule (at most 2 queries).
 
-    Empty values are not looked at. At most 2 queries.
+    Empty values are not checked.
     """
     errors: dict[str, list[str]] = {}
     if cluster:
@@ -91,9 +91,9 @@ def _is_stored(code: str, viewer: Viewer) -> bool:
     return "\x00" not in code and Gang.objects.filter(viewer.gang_filter(), code=code).exists()
 
 
-def _sentence(noun: str, value: str, known: list[str], which: str = "") -> str:
-    more = len(known) - MOST_NAMED
+def _sentence(noun: str, value: str, known: list[str], restriction: str = "") -> str:
+    unnamed = len(known) - MOST_NAMED
     named = ", ".join(known[:MOST_NAMED]) or "none"
-    rest = f" and {more} more" if more > 0 else ""
-    what = " ".join(filter(None, (f"There is no {noun} “{value}”", which)))
-    return f"{what}. Known are: {named}{rest}."
+    rest = f" and {unnamed} more" if unnamed > 0 else ""
+    statement = " ".join(filter(None, (f"There is no {noun} “{value}”", restriction)))
+    return f"{statement}. Known are: {named}{rest}."

@@ -9,34 +9,34 @@ from decimal import Decimal, InvalidOperation
 from gangboard.domain.resources import unit_word
 
 LONGEST = 2000
-"""Characters of one text; schedulers and webhooks may send a megabyte."""
+"""Characters of one text. Schedulers and webhooks may send a megabyte."""
 
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
 )
-"""Controls, and the characters that reverse or hide what stands beside them."""
+"""Control characters, and characters that reverse or hide the adjacent text."""
 _BLANKS = re.compile(r"\s+")
 
 
 def printable(text: str, longest: int = LONGEST) -> str:
-    """Return the text on one line, marks in place of control characters, cut at `longest`."""
+    """Return an untrusted text on one line, with control characters replaced, cut to `longest` characters."""
     short = text if len(text) <= longest else text[: longest - 1] + "…"
     return _UNPRINTABLE.sub(_mark, _BLANKS.sub(_one_line, short))
 
 
 def printable_lines(text: str) -> str:
-    """Return a text of several lines, each of them fit to print."""
+    """Return an untrusted text of several lines, each as `printable` returns it."""
     return "\n".join(printable(line) for line in text.splitlines())
 
 
 def _one_line(blanks: re.Match[str]) -> str:
-    """Return one blank for those that begin a new line or column, and all others as they are."""
-    found = blanks.group()
-    return " " if any(one in found for one in "\r\n\t") else found
+    """Return one blank for whitespace with a line break or a tab, and other whitespace unchanged."""
+    whitespace = blanks.group()
+    return " " if any(character in whitespace for character in "\r\n\t") else whitespace
 
 
-def _mark(found: re.Match[str]) -> str:
-    code = ord(found.group())
+def _mark(match: re.Match[str]) -> str:
+    code = ord(match.group())
     # U+2400 and up are Unicode's pictures of the ASCII controls.
     return chr(0x2400 + code) if code < 0x20 else f"‹U+{code:04X}›"
 
@@ -45,17 +45,17 @@ MINUTE, HOUR, DAY = 60, 3600, 86_400
 
 
 def age_text(since: datetime, now: datetime) -> str:
-    """Return how long ago `since` was: `40 s`, `12 min`, `2 h 14 min`, `2 d 3 h`, `12 d`.
+    """Return the age of `since`, rounded down: `40 s`, `12 min`, `2 h 14 min`, `2 d 3 h`, `12 d`.
 
-    Rounded down. A time in the future (a clock that runs ahead) is `0 s`.
+    `static/js/ages.js` formats ages in the same way. A time in the future (by a fast clock) is `0 s`.
     """
     return duration_text(now - since)
 
 
 def verdict_age_text(since: datetime, now: datetime, *, first_seen: bool) -> str:
-    """Return for how long a verdict stands: `2 min`, or `at least 2 min (first seen)`.
+    """Return the age of a verdict: `2 min`, or `at least 2 min (first seen)`.
 
-    `first_seen`: `since` is only when gangboard saw it first, and nobody knows since when it was so.
+    `first_seen`: `since` is when gangboard first observed it, and the verdict may have begun earlier.
     """
     text = age_text(since, now)
     return f"at least {text} (first seen)" if first_seen else text
@@ -89,7 +89,7 @@ def number_text(number: float) -> str:
 
 
 def quantity_text(resource: str, text: str) -> str:
-    """Return bytes with a binary unit (`48 Gi`, `1.5 Ti`), anything else as it is."""
+    """Return bytes with a binary unit (`48 Gi`, `1.5 Ti`), and other amounts unchanged."""
     if not resource.startswith(_BYTES):
         return text
     try:
@@ -108,6 +108,6 @@ def quantity_text(resource: str, text: str) -> str:
 
 
 def amount_text(resource: str, text: str) -> str:
-    """Return an amount with its unit: `4 GPUs`, `48 Gi memory`, `2 cpu`. The page tells the resource on hover."""
+    """Return an amount with its unit: `4 GPUs`, `48 Gi memory`, `2 cpu`. Pages show the exact resource on hover."""
     amount = quantity_text(resource, text)
     return f"{amount} {unit_word(resource, amount)}"

@@ -1,4 +1,4 @@
-"""Gangs as rows: what the Board prints and `GET gangs/` answers."""
+"""Rows of gangs for the Board, for `GET gangs/` and for messages."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Bar:
 
     @property
     def held_from(self) -> float:
-        """Where the held part begins: at the end of the bar."""
+        """The start of the held part, which is at the end of the bar."""
         return round(100 - self.held, 1)
 
 
@@ -133,13 +133,13 @@ class GangRow:
 
     face: Face
     message_parts: tuple[str, datetime | None, str]
-    """The message around an age that goes on while nothing else changes."""
+    """The message as text before an age, start of the age, and text after it."""
     accelerators: float
     bar: Bar
     members_known: bool
-    """Whether its pods can be looked at; their numbers mean nothing otherwise."""
+    """Whether its pods were observed. Otherwise their numbers are meaningless."""
     members_were: bool
-    """The numbers of the members are those of the last look."""
+    """Whether the numbers of the members are those of the last observation."""
     restarts: int
     max_restarts: int | None
     gone_at: datetime | None
@@ -153,7 +153,7 @@ class GangRow:
 
     @property
     def restarts_text(self) -> str:
-        """How often it was restarted, and how often it may be while it exists: `3 of 10`."""
+        """The number of restarts and, while it exists, their maximum: `3 of 10`."""
         most = self.max_restarts if self.gone_at is None else None
         return f"{self.restarts:,}" if most is None else f"{self.restarts:,} of {most:,}"
 
@@ -164,19 +164,19 @@ class GangRow:
 
     @property
     def requests_shown(self) -> tuple[tuple[str, str], ...]:
-        """Resources and quantities as a person reads them."""
+        """Resources, and quantities with units."""
         return tuple((name, quantity_text(name, text)) for name, text in self.requests.items())
 
     @property
     def shown(self) -> GangRow:
-        """The row without what a clock changes: equal means that a page has nothing new to print."""
+        """The row without ages and times of observation. Equal rows print the same."""
         steps = tuple(replace(step, read_at=None) for step in self.next_steps)
         return replace(self, message="", observed_at=_LONG_AGO, next_steps=steps)
 
 
 @dataclass(frozen=True, slots=True)
 class GangsPage:
-    """Some gangs in order, and the cursor of the next page, None when there is none."""
+    """Some gangs in order, and the cursor of the next page, None if there is none."""
 
     rows: tuple[GangRow, ...]
     next_cursor: str | None
@@ -191,11 +191,11 @@ def list_gangs(
     now: datetime,
     clusters: Mapping[int, Freshness] | None = None,
 ) -> GangsPage:
-    """Return one page of the gangs that the viewer may see (1 query, 2 without `clusters`, and those of
-    `build_rows`).
+    """Return one page of the gangs that the viewer may see.
 
-    `clusters` is what read_freshness has given for the same viewer and time.
-    Raises CursorError, and ValueError for an unknown ordering or group_by.
+    `clusters` is the result of `read_freshness` for the same viewer and time. This takes 1 query, another one
+    without `clusters`, and those of `build_rows`. Raises CursorError, and ValueError for an unknown ordering or
+    group_by.
     """
     if clusters is None:
         clusters = read_freshness(viewer=viewer, now=now)
@@ -211,10 +211,10 @@ def list_gangs(
 def build_rows(
     gangs: Sequence[Gang], *, viewer: Viewer, clusters: Mapping[int, Freshness], now: datetime
 ) -> tuple[GangRow, ...]:
-    """Return gangs as this viewer is shown them at this time.
+    """Return gangs as rows for this viewer at this time.
 
-    No query where no step is to stop another gang, else 1; and where the viewer may not see a whole
-    cluster those of `hidden_names`.
+    This takes 1 query if a step stops another gang, else none. A viewer of some namespaces adds those of
+    `hidden_names`.
     """
     texts: dict[int, list[str]] = {}
     for gang in gangs:
@@ -323,17 +323,17 @@ def _next_steps(
 
 
 def _silenced(row: GangRow, cluster: Freshness, now: datetime) -> GangRow:
-    """Return the row as unknown: its cluster has been silent for too long."""
+    """Return the row as unknown, because its cluster is silent."""
     last = row.last_health if row.health == Health.UNKNOWN else row.health
-    parts = silence_parts(cluster, last)
+    message_parts = silence_parts(cluster, last)
     return replace(
         row,
         health=Health.UNKNOWN.value,
         last_health=last,
         code=NOT_OBSERVED,
         title=NOT_OBSERVED_TITLE,
-        message=joined(parts, now),
-        message_parts=parts,
+        message=joined(message_parts, now),
+        message_parts=message_parts,
         next_steps=(harmless_step(cluster.sentence),) if cluster.sentence else (),
         face=face_of(Health.UNKNOWN),
         bar=_EMPTY,
@@ -342,7 +342,7 @@ def _silenced(row: GangRow, cluster: Freshness, now: datetime) -> GangRow:
 
 
 def _unlisted(gang: Gang) -> Freshness:
-    """A cluster that was added between two queries: nothing is known of it yet."""
+    """Return the freshness of a cluster that was added between two queries."""
     return Freshness(gang.cluster_id, "", Level.NEVER, None, "", "", 0, listed=False)
 
 

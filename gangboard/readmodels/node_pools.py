@@ -1,4 +1,4 @@
-"""Some nodes together: their number, their taints, and the sums of their resources."""
+"""Pools of nodes with their taints and resources, and the nodes of whole clusters."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ POOL_LABELS = (
     "doks.digitalocean.com/node-pool",
     "node.kubernetes.io/instance-type",
 )
-"""Labels that say which pool a node is of, the first that a node has counts: those that GKE, EKS,
-eksctl, Karpenter, AKS and DigitalOcean set, and for all others the type of the machine."""
+"""Labels that name the pool of a node. The first label that a node has counts.
+
+GKE, EKS, eksctl, Karpenter, AKS and DigitalOcean set them. Other nodes are grouped by their machine type.
+"""
 TOPOLOGY_LABELS = (
     "topology.kubernetes.io/zone",
     "topology.kubernetes.io/region",
@@ -39,28 +41,28 @@ TOPOLOGY_LABELS = (
 )
 MOST_TAINTS = 3
 MOST_GANGS = 5
-"""Gangs that a square names."""
+"""Gangs that the sentence of a node names."""
 _STATES = (
     "node.kubernetes.io/unschedulable",
     "node.kubernetes.io/not-ready",
     "node.kubernetes.io/unreachable",
 )
-"""Taints that only repeat what the state of the node says."""
+"""Taints that only repeat the state of the node."""
 _REFUSING = (":NoSchedule", ":NoExecute")
 
 
 @dataclass(frozen=True, slots=True)
 class NodeSquare:
-    """One node with accelerators among many."""
+    """A node with accelerators, shown as a square."""
 
     name: str
     free: str
-    """How many of its accelerators are free; empty where that could not be read."""
+    """The number of its free accelerators. Empty if it could not be read."""
     offered: str
     state: str
-    """What keeps them from being free, in words: cordoned, not ready, held; else full or free."""
+    """State of its accelerators: cordoned, not ready, held, unknown, full or free."""
     gangs: tuple[str, ...] = ()
-    """The gangs with pods on it that the viewer may see, by name."""
+    """The names of the gangs with pods on it that the viewer may see."""
 
     @property
     def sentence(self) -> str:
@@ -71,9 +73,11 @@ class NodeSquare:
 
     @property
     def gangs_text(self) -> str:
-        """The names of its gangs, the first few of many."""
-        more = len(self.gangs) - MOST_GANGS
-        return ", ".join(self.gangs[:MOST_GANGS]) + (f" and {more:,} more" if more > 0 else "")
+        """The first few names of its gangs, and the number of others."""
+        unnamed = len(self.gangs) - MOST_GANGS
+        return ", ".join(self.gangs[:MOST_GANGS]) + (
+            f" and {unnamed:,} more" if unnamed > 0 else ""
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,30 +108,30 @@ class Pool:
     )
     amounts: tuple[Amount, ...] = shown("Amounts")
     squares: tuple[NodeSquare, ...] = ()
-    """Its nodes with accelerators, by topology and name, the first MOST_SQUARES; of one pool alone."""
+    """Its first nodes with accelerators by topology and name. Empty for the sum of several pools."""
     more_squares: int = 0
     cordoned_names: str = ""
-    """The first few of these nodes, for viewers who may read names of nodes; else empty."""
+    """The first few cordoned nodes, for viewers who may read names of nodes. Else empty."""
     not_ready_names: str = ""
 
     @property
     def accelerators(self) -> tuple[Amount, ...]:
-        """The accelerators that they offer."""
+        """The amounts of accelerators."""
         return tuple(amount for amount in self.amounts if amount.is_accelerator)
 
     @property
     def others(self) -> tuple[Amount, ...]:
-        """The other resources: cpu, memory, pods and devices that do not calculate."""
+        """The amounts of other resources: cpu, memory, pods and other devices."""
         return tuple(amount for amount in self.amounts if not amount.is_accelerator)
 
     @property
     def others_short(self) -> str:
-        """The used part of each of these, in a line."""
+        """The used share of the other resources in one line."""
         return ", ".join(amount.short for amount in self.others)
 
 
 def pool_of(node: NodeRow, by: str = "") -> tuple[str, str]:
-    """Return the label that names the pool of a node, and its value; both empty for no pool."""
+    """Return the label that names the pool of a node, and its value. Both are empty for a node without a pool."""
     candidates = (by,) if by else POOL_LABELS
     label = next((name for name in candidates if name in node.labels), "")
     return label, node.labels[label] if label else ""
@@ -155,22 +159,22 @@ def sum_nodes(label: str, value: str, nodes: Sequence[NodeRow]) -> Pool:
 
 
 def _refuses(taint: str) -> bool:
-    """Whether it keeps pods away that do not tolerate it, and is not only a state of the node."""
+    """Return whether a taint repels pods and is not only a state of the node."""
     return taint.endswith(_REFUSING) and not taint.startswith(_STATES)
 
 
 MOST_NODES = 10_000
-"""Nodes that one page adds up. Further clusters are added up if the request names them."""
+"""Nodes that one page sums up. Further clusters are summed up if the request names them."""
 AgedSentence = tuple[str, datetime | None, str]
-"""A sentence around an age: the text before it, the time from which it counts, the text after it."""
+"""A sentence with an age: the text before it, the start of the age, and the text after it."""
 
 
 def read_cluster_totals(
     *, viewer: Viewer, clusters: Mapping[int, Freshness]
 ) -> dict[int, Pool | None]:
-    """Return all nodes of each cluster together, None if it has none (3 queries).
+    """Return the sums of all nodes by cluster, None for a cluster without nodes (3 queries).
 
-    Not in it: clusters whose nodes are not known or are too many, and those that the viewer may not count.
+    Clusters with unknown or too many nodes, and those whose nodes the viewer may not count, are left out.
     """
     ids = [id_ for id_ in clusters if viewer.counts_nodes(id_)]
     stored = {row.cluster_id: row for row in ClusterCapacity.objects.filter(cluster_id__in=ids)}
@@ -183,7 +187,7 @@ def read_cluster_totals(
 def unknown_nodes_sentence(
     cluster: Freshness, stored: ClusterCapacity | None
 ) -> AgedSentence | None:
-    """Return why the nodes of a cluster are not known; None if they are known."""
+    """Return why the nodes of a cluster are unknown, or None if they are known."""
     if cluster.level is Level.NEVER:
         once = f"This cluster {cluster.has_not_once}: what its nodes offer is not known."
         return (once, None, "")
@@ -198,9 +202,9 @@ def unknown_nodes_sentence(
 
 
 def limit_clusters(ids: list[int], *, only: bool) -> set[int]:
-    """Return the clusters that are added up (1 query): all within the bound, and always the first.
+    """Return the clusters to sum up, as many as MOST_NODES allows, and at least the first (1 query).
 
-    With `only` there is no bound, because the request names one cluster.
+    With `only` the limit does not apply, because the request names one cluster.
     """
     counts = dict(
         NodeCapacity.objects.filter(cluster_id__in=ids)
