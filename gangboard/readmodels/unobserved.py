@@ -1,4 +1,4 @@
-"""What could not be looked at, or not fully: clusters, and single resources of them."""
+"""Clusters and resources that were not observed, or not completely."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gangboard.store.models import ResourceState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unseen:
+class UnobservedCluster:
     """A cluster that could not be looked at, or not fully."""
 
     json_name: ClassVar = "UnseenCluster"
@@ -23,11 +23,11 @@ class Unseen:
     tone: str
     icon: str
     before: str
-    """The message without the name of the cluster, up to the age in it."""
+    """The text of the message between the name of the cluster and the age."""
     since: datetime | None
     after: str
     is_counted: bool = True
-    """False: the cluster never answered, so no number counts it. See `not_counted`."""
+    """False if the cluster never answered and no number counts it. See `not_counted`."""
 
     @shown_method("Message")
     def message(self, now: datetime) -> str:
@@ -37,23 +37,23 @@ class Unseen:
 
 def unobserved_clusters(
     clusters: Mapping[int, Freshness], unknown: Mapping[int, int]
-) -> tuple[Unseen, ...]:
-    """Return what could not be looked at in the clusters.
+) -> tuple[UnobservedCluster, ...]:
+    """Return the clusters that were not observed completely.
 
-    `unknown`: cluster id → gangs that count as unknown, of those that the viewer may see.
+    `unknown` is cluster id → number of visible gangs that count as unknown.
     """
-    found = (_unseen(cluster, unknown.get(id_, 0)) for id_, cluster in clusters.items())
-    return tuple(one for one in found if one is not None)
+    candidates = (_unobserved(cluster, unknown.get(id_, 0)) for id_, cluster in clusters.items())
+    return tuple(cluster for cluster in candidates if cluster is not None)
 
 
-def unread_clusters(clusters: Iterable[Freshness]) -> tuple[Unseen, ...]:
-    """Return those that were not read completely yet: of their gangs some may be in no row."""
-    found = (_unseen(cluster, 0) for cluster in clusters if not cluster.was_read)
-    return tuple(one for one in found if one is not None)
+def unread_clusters(clusters: Iterable[Freshness]) -> tuple[UnobservedCluster, ...]:
+    """Return the clusters that were not read completely yet. Some of their gangs may be missing in lists."""
+    candidates = (_unobserved(cluster, 0) for cluster in clusters if not cluster.was_read)
+    return tuple(candidate for candidate in candidates if candidate is not None)
 
 
 def not_counted(clusters: Iterable[Freshness]) -> str:
-    """Return `1 cluster not counted: dead never answered.`; empty if each cluster has answered once."""
+    """Return `1 cluster not counted: dead never answered.`, or an empty text if all clusters have answered."""
     names: dict[str, list[str]] = {}
     for cluster in clusters:
         if cluster.level is Level.NEVER:
@@ -63,30 +63,34 @@ def not_counted(clusters: Iterable[Freshness]) -> str:
     return f"{number} cluster{'' if number == 1 else 's'} not counted: {why}." if names else ""
 
 
-def _unseen(cluster: Freshness, gangs: int) -> Unseen | None:
-    whose = "1 gang of it counts" if gangs == 1 else f"{gangs} gangs of it count"
-    parts: tuple[str, datetime | None, str]
+def _unobserved(cluster: Freshness, gangs: int) -> UnobservedCluster | None:
+    subject = "1 gang of it counts" if gangs == 1 else f"{gangs} gangs of it count"
+    sentence_parts: tuple[str, datetime | None, str]
     if cluster.level is Level.NEVER:
-        parts = (f"{cluster.has_not_once}: what is in it is not known.", None, "")
+        sentence_parts = (f"{cluster.has_not_once}: what is in it is not known.", None, "")
     elif cluster.level is Level.SILENT:
-        known = f"{whose} as unknown." if gangs else "what is in it now is not known."
-        parts = (f"{cluster.has_not} for ", cluster.contact_at, f": {known}")
+        known = f"{subject} as unknown." if gangs else "what is in it now is not known."
+        sentence_parts = (f"{cluster.has_not} for ", cluster.contact_at, f": {known}")
     elif not cluster.listed:
-        parts = ("is being read for the first time: gangs may be missing here.", None, "")
+        sentence_parts = ("is being read for the first time: gangs may be missing here.", None, "")
     elif gangs:
-        parts = (
-            f"answers, but {whose} as unknown: not all that a verdict needs can be read.",
+        sentence_parts = (
+            f"answers, but {subject} as unknown: not all that a verdict needs can be read.",
             None,
             "",
         )
     elif cluster.level is Level.STALE:
-        parts = (f"{cluster.has_not} for ", cluster.contact_at, ": its numbers may be out of date.")
+        sentence_parts = (
+            f"{cluster.has_not} for ",
+            cluster.contact_at,
+            ": its numbers may be out of date.",
+        )
     else:
         return None
     tone, icon = ("unknown", "?") if not cluster.is_stale else (cluster.tone, cluster.icon)
     is_counted = cluster.level is not Level.NEVER
-    before, since, after = parts
-    return Unseen(
+    before, since, after = sentence_parts
+    return UnobservedCluster(
         cluster=cluster.cluster,
         tone=tone,
         icon=icon,
@@ -98,10 +102,10 @@ def _unseen(cluster: Freshness, gangs: int) -> Unseen | None:
 
 
 def unobserved_state(cluster: Freshness, state: ResourceState | None) -> str:
-    """Return why a resource of a cluster cannot be seen; empty when it can.
+    """Return why a resource of a cluster is not visible. Empty if it is visible.
 
-    `state` is None when it has not been looked at. The answer is `silent`, `never`, `not-looked`,
-    `listing` (for the first time) or a state of ResourceState.
+    `state` is None if the resource was never read. The result is `silent`, `never`, `not-looked`, `listing` (for
+    the first time) or a state of ResourceState.
     """
     if cluster.is_silent:
         return cluster.level.value
@@ -115,9 +119,9 @@ def unobserved_state(cluster: Freshness, state: ResourceState | None) -> str:
 def unobserved_states(
     resources: Collection[str], clusters: Mapping[int, Freshness]
 ) -> dict[tuple[int, str], str]:
-    """Return why resources cannot be seen, by cluster id and resource (1 query).
+    """Return why resources are not visible, by cluster id and resource (1 query).
 
-    The words are those of `unobserved_state`; what can be seen is left out.
+    The values are those of `unobserved_state`. Visible resources are left out.
     """
     states = {
         (state.cluster_id, state.resource): state
@@ -125,18 +129,18 @@ def unobserved_states(
             cluster_id__in=list(clusters), resource__in=list(resources)
         )
     }
-    told = {
+    reasons = {
         (id_, resource): unobserved_state(cluster, states.get((id_, resource)))
         for id_, cluster in clusters.items()
         for resource in resources
     }
-    return {place: state for place, state in told.items() if state}
+    return {place: state for place, state in reasons.items() if state}
 
 
 def unobserved_sentence(
     sentences: Mapping[str, str], state: str, cluster: Freshness, *, kinds: str = ""
 ) -> str:
-    """Return the sentence of a state; that of the empty word where the state has none of its own."""
+    """Return the sentence of a state. A state without one has the sentence of the empty key."""
     return sentences.get(state, sentences[""]).format(
         cluster=cluster.cluster,
         does_not=cluster.does_not,

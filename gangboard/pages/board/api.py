@@ -27,7 +27,7 @@ from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import ORDERINGS, GangFilters, GangRow, list_gangs
-from gangboard.readmodels.unobserved import Unseen, unread_clusters
+from gangboard.readmodels.unobserved import UnobservedCluster, unread_clusters
 
 _DURATION = re.compile(r"([0-9]{1,6})([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -123,7 +123,7 @@ class GangQuery(PageQuery):
 class GangListSerializer(list_serializer_of(GangRow)):  # type: ignore[misc]  # made at run time
     """One page of gangs."""
 
-    unseen = serializer_of(Unseen)(
+    unseen = serializer_of(UnobservedCluster)(
         many=True, help_text="Clusters that were not read completely yet: gangs may be missing."
     )
 
@@ -159,7 +159,7 @@ class GangListView(ReadView):
         unread = unread_clusters(
             one for one in clusters.values() if filters.cluster in ("", one.cluster)
         )
-        unseen = serializer_of(Unseen)(unread, many=True, context={"now": now}).data
+        unseen = serializer_of(UnobservedCluster)(unread, many=True, context={"now": now}).data
         return list_response(
             request, paging, serializer_of(GangRow), page.rows, page.next_cursor, unseen=unseen
         )

@@ -33,7 +33,7 @@ from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.gangs import GROUPINGS, ORDERINGS, GangFilters, GangRow
 from gangboard.readmodels.state_labels import reason_title
 from gangboard.readmodels.trends import DAY, Curve, Trends, read_gang_trends, since_known
-from gangboard.readmodels.unobserved import Unseen, unread_clusters
+from gangboard.readmodels.unobserved import UnobservedCluster, unread_clusters
 
 _NO_FILTERS = frozenset({"ordering", "group_by", "columns"})
 """Parts of an address that leave no gang out."""
@@ -151,7 +151,10 @@ def _tile_fragments(board: Board, address: Address[GangFilters], trends: Trends)
 
 
 def _fragments(
-    board: Board, address: Address[GangFilters], offers: Offers, unread: tuple[Unseen, ...]
+    board: Board,
+    address: Address[GangFilters],
+    offers: Offers,
+    unread: tuple[UnobservedCluster, ...],
 ) -> Fragments:
     count = {
         "total": board.total,

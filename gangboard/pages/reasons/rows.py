@@ -12,7 +12,7 @@ from gangboard.domain.health import Stage
 from gangboard.readmodels.cursors import Place
 from gangboard.readmodels.declarations import shown, shown_property
 from gangboard.readmodels.state_labels import HealthCount
-from gangboard.readmodels.unobserved import Unseen
+from gangboard.readmodels.unobserved import UnobservedCluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Reasons:
         "Those of them that have answered lately.",
         api_name="clusters_looked_at",
     )
-    unseen: tuple[Unseen, ...] = shown(
+    unseen: tuple[UnobservedCluster, ...] = shown(
         "Unseen", "Clusters of which something could not be looked at."
     )
     namespaces: tuple[str, ...]

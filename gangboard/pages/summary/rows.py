@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gangboard.readmodels.declarations import shown
-from gangboard.readmodels.unobserved import Unseen
+from gangboard.readmodels.unobserved import UnobservedCluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Summary:
     )
     stale: bool = shown("Stale")
     """Whether a cluster has not answered for a while. Its gangs may count as unknown."""
-    unseen: tuple[Unseen, ...] = shown(
+    unseen: tuple[UnobservedCluster, ...] = shown(
         "Unseen", "Clusters of which something could not be looked at."
     )
     """Their counts may be too low."""
