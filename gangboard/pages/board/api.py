@@ -53,10 +53,10 @@ class DurationField(serializers.CharField):
     def to_internal_value(self, data: Any) -> Any:
         """Return the timedelta. Raises ValidationError."""
         text = super().to_internal_value(data)
-        found = _DURATION.fullmatch(text)
-        if found is None:
+        match = _DURATION.fullmatch(text)
+        if match is None:
             raise ValidationError(f"“{text}” is no time span: write 90s, 10m, 2h or 7d.")
-        return timedelta(**{_UNITS[found[2]]: int(found[1])})
+        return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
 class GangQuery(PageQuery):
@@ -157,11 +157,11 @@ class GangListView(ReadView):
                 clusters=clusters,
             )
         unread = unread_clusters(
-            one for one in clusters.values() if filters.cluster in ("", one.cluster)
+            cluster for cluster in clusters.values() if filters.cluster in ("", cluster.cluster)
         )
-        unseen = serializer_of(UnobservedCluster)(unread, many=True, context={"now": now}).data
+        unread_rows = serializer_of(UnobservedCluster)(unread, many=True, context={"now": now}).data
         return list_response(
-            request, paging, serializer_of(GangRow), page.rows, page.next_cursor, unseen=unseen
+            request, paging, serializer_of(GangRow), page.rows, page.next_cursor, unseen=unread_rows
         )
 
 
@@ -171,7 +171,7 @@ def _filters(query: dict[str, Any], now: datetime) -> GangFilters:
     blocked_for = query.pop("blocked_for", None)
     if blocked_for is not None:
         if "health" in query or "since_before" in query:
-            said = "“blocked_for” says both health and since_before; leave those out."
-            raise ValidationError({"blocked_for": [said]})
+            sentence = "“blocked_for” says both health and since_before; leave those out."
+            raise ValidationError({"blocked_for": [sentence]})
         query |= {"health": (Health.BLOCKED.value,), "since_before": now - blocked_for}
     return GangFilters(**query, labels=labels)

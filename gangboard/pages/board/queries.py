@@ -175,8 +175,8 @@ def _silence_note(clusters: Mapping[int, Freshness]) -> str:
 def export_gangs(viewer: Viewer, filters: GangFilters, *, now: datetime) -> Iterator[GangRow]:
     """Yield each gang that the filters leave and the viewer may see, in the order of the filters.
 
-    All ids are read first, because verdicts change while the file is sent: a gang that moves in the order
-    would be in it twice or never. The rows are read in batches, without gangs that are deleted meanwhile.
+    All ids are read first. Verdicts change while the file is sent, and a gang that moves in the order would be in
+    the file twice or never. The rows are read in batches, without gangs that are deleted meanwhile.
     """
     clusters = read_freshness(viewer=viewer, now=now)
     gangs = select_gangs(viewer=viewer, filters=filters, silent=silent_ids(clusters))

@@ -87,19 +87,19 @@ class BoardPage(ListPage[Board, GangFilters]):
             now=frame.now,
         )
 
-    def fragments(self, frame: Frame, found: Paginated[Board]) -> Fragments:
+    def fragments(self, frame: Frame, paginated: Paginated[Board]) -> Fragments:
         """Return the tiles, and a row for each gang with the buttons of its owner."""
         clusters = frame.clusters
-        rows = [line.row for line in found.page.lines if line.row is not None]
+        rows = [line.row for line in paginated.page.lines if line.row is not None]
         offers = board_offers(viewer=frame.viewer, rows=rows, clusters=clusters)
         name = self.address.filters.cluster
         unread = unread_clusters(each for each in clusters.values() if name in ("", each.cluster))
         trends = self._trends(frame)
         return (
-            *_tile_fragments(found.page, self.address, trends),
+            *_tile_fragments(paginated.page, self.address, trends),
             not_counted_line(clusters, name),
-            *_fragments(found.page, self.address, offers, unread),
-            found.pager,
+            *_fragments(paginated.page, self.address, offers, unread),
+            paginated.pager,
         )
 
     def _trends(self, frame: Frame) -> Trends:
@@ -112,11 +112,11 @@ class BoardPage(ListPage[Board, GangFilters]):
         )
         return since_known(trends)
 
-    def context(self, frame: Frame, found: Paginated[Board]) -> dict[str, object]:
+    def context(self, frame: Frame, paginated: Paginated[Board]) -> dict[str, object]:
         """Return the filters, the headings, and the choices of the person."""
         choices = read_choices(frame.viewer, self.request.GET)
         most = MOST_AT_ONCE if frame.viewer.operates_somewhere else 0
-        context = _context(found.page, self.address)
+        context = _context(paginated.page, self.address)
         return {**context, "choices": choices, "most_at_once": most}
 
 
@@ -138,7 +138,7 @@ def export(request: HttpRequest, ending: str) -> HttpResponseBase:
 
 def _tile_fragments(board: Board, address: Address[GangFilters], trends: Trends) -> Fragments:
     """Return the tiles and their curves. A change of a number does not send the curves again."""
-    curves = {word: curve for word, curve in trends.gangs.items() if curve.can_be_drawn}
+    curves = {health: curve for health, curve in trends.gangs.items() if curve.can_be_drawn}
     tiles = tuple(
         _tile(tile, address, _over_day(curves.get(tile.face.word), trends)) for tile in board.tiles
     )

@@ -60,8 +60,8 @@ def without_taints(pool: Pool) -> Pool:
 
 def _first_names(nodes: Iterable[NodeRow]) -> str:
     names = sorted(printable(node.name) for node in nodes)
-    more = len(names) - MOST_NAMES
-    return ", ".join(names[:MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+    unnamed = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {unnamed:,} more" if unnamed > 0 else "")
 
 
 def _with_squares(pool: Pool, nodes: Iterable[NodeRow], gangs: Mapping[str, str]) -> Pool:

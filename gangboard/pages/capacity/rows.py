@@ -54,9 +54,9 @@ class ShapeRow:
     @property
     def room_short(self) -> str:
         """The requests of one pod and how many of these fit now, in a line. `why` must be empty."""
-        where = f" on nodes with {self.where}" if self.where else ""
+        location = f" on nodes with {self.where}" if self.where else ""
         times = f"{'at most ' if self.unsupported else ''}{self.fits_now or 0:,}"
-        return f"{times} with {self.asks}{where}"
+        return f"{times} with {self.asks}{location}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,8 +175,8 @@ class Capacity:
     def accelerators(self) -> Mapping[str, float | None]:
         """The accelerators of all clusters now: used, held, away and free. No accelerator is in two of them.
 
-        None if the nodes of a cluster are not known or not added up. Clusters that never answered are in no
-        sum; the page names them.
+        The values are None if the nodes of a cluster are unknown or not summed up. Clusters that never answered are
+        in no sum, and the page names them.
         """
         names = ("used", "held", "away", "free")
         counted = [row for row in self.clusters if row.freshness.level is not Level.NEVER]

@@ -116,15 +116,15 @@ class EventListView(ReadView):
         """
         query = read_query(request, EventQuery)
         wait, limit, text = query.pop("wait"), query.pop("limit"), query.pop("cursor", "")
-        wanted = query.pop("fields", None)
-        check_fields(wanted, serializer_of(ChangeRow))
+        field_names = query.pop("fields", None)
+        check_fields(field_names, serializer_of(ChangeRow))
         viewer = self.viewer()
         filters = EventFilters(**query)
         check_values(viewer, cluster=filters.cluster, code=filters.code)
         after = _cursor(text, self.now())
         page, waited = self._wait(viewer, after, filters, limit, wait)
         rows = serializer_of(ChangeRow)(page.rows, many=True).data
-        results = [only(wanted, row) for row in rows]
+        results = [only(field_names, row) for row in rows]
         answer = {"next": next_url(request, page.cursor), "cursor": page.cursor, "results": results}
         return Response(answer, headers=None if waited else {"Retry-After": ASK_AGAIN})
 
@@ -147,9 +147,9 @@ class EventListView(ReadView):
             with feed_watch.entered(viewer.user_id):
                 while not page.rows:
                     connection.close()
-                    left = deadline - time.monotonic()
+                    remaining = deadline - time.monotonic()
                     with event_throttle.released():
-                        moved = feed_watch.wait(page.after, viewer.sees, left)
+                        moved = feed_watch.wait(page.after, viewer.sees, remaining)
                     viewer = self._viewer_again()
                     if not moved:
                         break

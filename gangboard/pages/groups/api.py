@@ -68,9 +68,9 @@ class GroupListView(ReadView):
                 cursor=paging.cursor,
                 now=self.now(),
             )
-        unseen = serializer_of(UnseenGroups)(page.unseen, many=True).data
+        unobserved = serializer_of(UnseenGroups)(page.unseen, many=True).data
         return list_response(
-            request, paging, serializer, page.rows, page.next_cursor, unseen=unseen
+            request, paging, serializer, page.rows, page.next_cursor, unseen=unobserved
         )
 
 

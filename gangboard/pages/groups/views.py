@@ -33,13 +33,13 @@ class GroupsPage(ListPage[GroupPage, GroupFilters]):
 
     def fragments(self, frame: Frame, paginated: Paginated[GroupPage]) -> Fragments:
         """Return a row for each group."""
-        rows, unseen = paginated.page.rows, paginated.page.unseen
+        rows, unobserved = paginated.page.rows, paginated.page.unseen
         nothing = {
             "empty": not rows,
             "filtered": bool(self.address.pairs),
-            "unseen": bool(unseen),
+            "unseen": bool(unobserved),
         }
-        partly = tuple(row for row in unseen if row.state != Level.NEVER)
+        partly = tuple(row for row in unobserved if row.state != Level.NEVER)
         return (
             not_counted_line(frame.clusters, self.address.filters.cluster),
             Fragment("unseen", "frame/unseen_notice.html", {"unseen": partly}, partly),

@@ -125,7 +125,7 @@ class QueueRow(HasQueueState):
     def line_text(self) -> str:
         """`2 waiting, 1 not eligible`; empty for none."""
         counts = ((self.in_line, "waiting"), (self.kept_out, "not eligible"))
-        return ", ".join(f"{number:,} {word}" for number, word in counts if number)
+        return ", ".join(f"{number:,} {label}" for number, label in counts if number)
 
     @property
     def lends(self) -> bool:
@@ -135,7 +135,7 @@ class QueueRow(HasQueueState):
 
     @property
     def borrowed_word(self) -> str:
-        """What its system calls the part beyond a quota."""
+        """The system's name for the amount beyond a quota."""
         return queue_words(self.api_group).borrowed
 
     @property

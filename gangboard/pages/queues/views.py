@@ -36,8 +36,8 @@ class QueuesPage(ListPage[QueuePage, QueueFilters]):
     def fragments(self, frame: Frame, paginated: Paginated[QueuePage]) -> Fragments:
         """Return a row for each queue."""
         page = paginated.page
-        unseen = tuple(row for row in page.unseen if row.state != Level.NEVER)
-        notices = {"unseen": unseen, "lost": page.lost}
+        unobserved = tuple(row for row in page.unseen if row.state != Level.NEVER)
+        notices = {"unseen": unobserved, "lost": page.lost}
         nothing = {
             "empty": not page.rows,
             "filtered": bool(self.address.pairs),

@@ -62,7 +62,7 @@ class ReasonRow:
         is_quantity=True,
     )
     share: float
-    """Percent of the accelerators of all reasons; of the gangs if none of them asks for any."""
+    """Percent of the accelerators of all reasons, or of the gangs if no gang asks for accelerators."""
     since: datetime = shown("Longest", "Since when the first of them has had this verdict.")
     since_first_seen: bool = shown(
         "Seen since",
@@ -75,7 +75,7 @@ class ReasonRow:
         "Largest gangs", "Up to three, those that ask for the most accelerators."
     )
     several_stages: bool
-    """Whether the same code stands in another stage too."""
+    """Whether another stage has the same code."""
 
 
 _MEASURES: Mapping[str, Callable[[ReasonRow], float]] = MappingProxyType(

@@ -25,7 +25,7 @@ from gangboard.readmodels.liveness import read_liveness
 
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
-    """Redirect to the only hit, or show all hits. With `all` in the address the page shows a single hit, too."""
+    """Redirect to the only hit, or show all hits. With `all` in the address, a single hit is also shown."""
     viewer, now = viewer_for(request), timezone.now()
     text = read_text(request.GET, "q")
     clusters = read_freshness(viewer=viewer, now=now)

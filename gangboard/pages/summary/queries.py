@@ -31,7 +31,7 @@ def read_summary(
         gangs=Count("*"), devices=Sum("accelerators")
     )
     empty = _empty(is_known=knows_zero(clusters.values()))
-    by_health = {word.value: empty for word in Health}
+    by_health = {health.value: empty for health in Health}
     by_code: dict[str, Tally] = {}
     by_cluster = {
         row.cluster: _empty(is_known=row.was_read and not row.is_silent)
@@ -39,12 +39,12 @@ def read_summary(
     }
     total = empty
     unknown: Counter[int] = Counter()
-    for word, code, cluster_id, number, devices in rows:
-        if word == Health.UNKNOWN.value:
+    for health, code, cluster_id, number, devices in rows:
+        if health == Health.UNKNOWN.value:
             unknown[cluster_id] += number
         # A cluster that was added after the first query has no name here.
         name = clusters[cluster_id].cluster if cluster_id in clusters else ""
-        for tallies, key in ((by_health, word), (by_code, code), (by_cluster, name)):
+        for tallies, key in ((by_health, health), (by_code, code), (by_cluster, name)):
             tallies[key] = _add(tallies.get(key, Tally()), number, devices)
         total = _add(total, number, devices)
     return Summary(
