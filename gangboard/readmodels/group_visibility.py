@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from gangboard.domain.text import listed
 from gangboard.domain.watch_state import WatchState
+from gangboard.readmodels.cluster_visibility import unobserved_sentence, unobserved_states
 from gangboard.readmodels.declarations import shown
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.unobserved import unobserved_sentence, unobserved_states
 
 GroupVisibility = Mapping[tuple[int, str], str]
 """(cluster id, resource) → why the resource is not visible. Visible resources are left out."""

@@ -13,8 +13,8 @@ from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.hold import HOLDS
 from gangboard.domain.watch_state import WatchState
 from gangboard.plugins import registry
+from gangboard.readmodels.cluster_visibility import unobserved_state
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.unobserved import unobserved_state
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers
 from gangboard.store.models import Cluster, HoldCheck, ResourceState, WatchedObject

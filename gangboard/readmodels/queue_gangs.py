@@ -102,7 +102,7 @@ def _queued(group: Group, row: dict[str, Any], system: QueueSystem) -> QueuedGan
         owner_uid=row["uid"],
         priority_class=group.priority_class,
         in_line_since=group.meta.created_at or row["created_at"],
-        amounts=amounts,
+        asks=amounts,
     )
     missing = row["desired"] - row["held"] - row["scheduled"]
     waits = missing > 0 or Stage(row["stage"]) in _BEFORE_NODES

@@ -10,8 +10,8 @@ from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Flavor, Queue
 from gangboard.domain.watch_state import WatchState
 from gangboard.plugins import registry
+from gangboard.readmodels.cluster_visibility import unobserved_state
 from gangboard.readmodels.freshness import Freshness, Level
-from gangboard.readmodels.unobserved import unobserved_state
 from gangboard.store.access import Viewer
 from gangboard.store.models import Cluster, ResourceState
 

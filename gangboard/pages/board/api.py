@@ -25,9 +25,9 @@ from gangboard.pages.core.api.parameters import (
 )
 from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
+from gangboard.readmodels.cluster_visibility import UnobservedCluster, unread_clusters
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import ORDERINGS, GangFilters, GangRow, list_gangs
-from gangboard.readmodels.unobserved import UnobservedCluster, unread_clusters
 
 _DURATION = re.compile(r"([0-9]{1,6})([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}

@@ -29,11 +29,11 @@ from gangboard.pages.core.tables import write_csv
 from gangboard.pages.templatetags.trends import over_period
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
+from gangboard.readmodels.cluster_visibility import UnobservedCluster, unread_clusters
 from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.gangs import GROUPINGS, ORDERINGS, GangFilters, GangRow
 from gangboard.readmodels.state_labels import reason_title
 from gangboard.readmodels.trends import DAY, Curve, Trends, read_gang_trends, since_known
-from gangboard.readmodels.unobserved import UnobservedCluster, unread_clusters
 
 _NO_FILTERS = frozenset({"ordering", "group_by", "columns"})
 """Parts of an address that leave no gang out."""

@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from gangboard.pages.core.live.fragments import Fragment, FragmentList, write_version
 from gangboard.pages.core.saved_forms import saved_form_message
+from gangboard.readmodels.cluster_visibility import not_counted
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.liveness import Liveness, read_liveness
 from gangboard.readmodels.queue_visibility import serves_queues
-from gangboard.readmodels.unobserved import not_counted
 from gangboard.store.access import Viewer
 
 

@@ -13,13 +13,13 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.watch_state import WatchState
 from gangboard.pages.holds.rows import HoldOwnerRow, HoldPage, HoldRow, UnseenHoldsRow
 from gangboard.plugins import registry
+from gangboard.readmodels.cluster_visibility import unobserved_sentence, unobserved_states
 from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey, read_page
 from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.group_gangs import GangName, Place, find_owner_gangs
 from gangboard.readmodels.hold_counts import owner_keys
 from gangboard.readmodels.state_labels import Face
-from gangboard.readmodels.unobserved import unobserved_sentence, unobserved_states
 from gangboard.readmodels.watched_objects import PlaceName, objects_by_name, select_objects
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers

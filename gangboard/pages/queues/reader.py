@@ -22,12 +22,12 @@ from gangboard.pages.queues.rows import (
     UnseenQueuesRow,
 )
 from gangboard.plugins import registry
+from gangboard.readmodels.cluster_visibility import unobserved_sentence
 from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, Level
 from gangboard.readmodels.queue_lines import read_queues
 from gangboard.readmodels.queue_places import Gangs, PlaceRow, gangs_of_entries, place_rows
 from gangboard.readmodels.queue_visibility import WatchedQueues
-from gangboard.readmodels.unobserved import unobserved_sentence
 from gangboard.readmodels.visible_queues import (
     QUEUE_FACES,
     VisibleQueue,

@@ -17,13 +17,13 @@ from django.db.models.functions import Greatest
 from gangboard.domain.health import NOT_WHOLE, Health, Stage
 from gangboard.facts.stored_verdict import FULL
 from gangboard.pages.reasons.rows import ExampleRow, LimitRow, ReasonRow, Reasons
+from gangboard.readmodels.cluster_visibility import unobserved_clusters
 from gangboard.readmodels.fit import full_text
 from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, knows_zero, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
 from gangboard.readmodels.gangs import GangRow, build_rows
 from gangboard.readmodels.state_labels import STAGE_LABELS, HealthCount, face_of, reason_title
-from gangboard.readmodels.unobserved import unobserved_clusters
 from gangboard.store.access import Viewer
 from gangboard.store.bulk_statements import first_of_each
 from gangboard.store.models import Gang

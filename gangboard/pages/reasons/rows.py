@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from gangboard.domain.health import Stage
+from gangboard.readmodels.cluster_visibility import UnobservedCluster
 from gangboard.readmodels.cursors import Place
 from gangboard.readmodels.declarations import shown, shown_property
 from gangboard.readmodels.state_labels import HealthCount
-from gangboard.readmodels.unobserved import UnobservedCluster
 
 
 @dataclass(frozen=True, slots=True)

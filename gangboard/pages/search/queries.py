@@ -92,7 +92,7 @@ def search_everything(
         sort for sort, is_more in (("gangs", more_gangs), ("deleted", more_deleted)) if is_more
     }
     first = {sort: hits[:MOST_HITS] for sort, hits in places.items()}
-    return SearchResults(gangs, deleted, **first, sorts_with_more=frozenset(sorts_with_more))
+    return SearchResults(gangs, deleted, **first, more=frozenset(sorts_with_more))
 
 
 def _gangs(

@@ -42,11 +42,11 @@ class ProxySignInMiddleware:
     def _read(self, request: HttpRequest) -> None:
         name = request.headers.get(settings.PROXY_USER_HEADER, "").strip()
         if name and not is_trusted_proxy(request.META):
-            self._tell("it does not come from GANGBOARD_TRUSTED_PROXIES", request)
+            self._warn("it does not come from GANGBOARD_TRUSTED_PROXIES", request)
             name = ""
         elif "," in name:
             # Two headers of one name are joined by a comma, and one of them may come from the browser.
-            self._tell("it is there twice, or the name has a comma", request)
+            self._warn("it is there twice, or the name has a comma", request)
             name = ""
         is_by_proxy = sessions.signed_in_by(request.session) == sessions.PROXY
         if is_by_proxy and request.session.get(_SUBJECT) != name:
@@ -62,7 +62,7 @@ class ProxySignInMiddleware:
         try:
             user = sign_in_person(Person(PROXY, name, name, tuple(groups)))
         except PeopleError as error:
-            self._tell(str(error), request)
+            self._warn(str(error), request)
             auth.logout(request)
             return
         start_session(request, user, method=sessions.PROXY, how="a proxy")
@@ -74,7 +74,7 @@ class ProxySignInMiddleware:
             self._quiet_until = now + PAUSE
             _log.warning(
                 f"{settings.PROXY_USER_HEADER} is not believed",
-                reason=reason,
+                why=reason,
                 sender=request.META.get("REMOTE_ADDR", ""),
             )
 

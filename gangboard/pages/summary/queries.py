@@ -10,9 +10,9 @@ from django.db.models import Count, Sum
 
 from gangboard.domain.health import Health
 from gangboard.pages.summary.rows import UNKNOWN, Summary, Tally
+from gangboard.readmodels.cluster_visibility import unobserved_clusters
 from gangboard.readmodels.freshness import Freshness, knows_zero, read_freshness, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
-from gangboard.readmodels.unobserved import unobserved_clusters
 from gangboard.store.access import Viewer
 
 

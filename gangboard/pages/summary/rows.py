@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from gangboard.readmodels.cluster_visibility import UnobservedCluster
 from gangboard.readmodels.declarations import shown
-from gangboard.readmodels.unobserved import UnobservedCluster
 
 
 @dataclass(frozen=True, slots=True)
