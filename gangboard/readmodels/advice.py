@@ -180,7 +180,10 @@ def _living(viewer: Viewer) -> QuerySet[Gang]:
 def build_steps(
     steps: Iterable[AdvisedStep], gang: Gang, victims: Victims, *, now: datetime
 ) -> tuple[AdviceStepRow, ...]:
-    """Return the steps about a gang by harm, the least harm first. Steps with the same harm are sorted by the priority of the stopped gangs."""
+    """Return the steps about a gang, the least harm first.
+
+    Steps with the same harm are sorted by the highest priority of the gangs that they stop, the lowest first.
+    """
 
     def sort_key(step_row: AdviceStepRow) -> tuple[int, int]:
         return step_row.harm.rank, max((victim.priority for victim in step_row.victims), default=0)
@@ -205,13 +208,15 @@ def _build_step(step: AdvisedStep, gang: Gang, victims: Victims, now: datetime) 
         stored = (
             victims.get(Reference(gang.cluster_id, ref.namespace, ref.uid)) for ref in step.objects
         )
-        stored_gangs = [other for other in stored if other is not None and other.uid != gang.uid]
+        stored_gangs = [
+            victim for victim in stored if victim is not None and victim.uid != gang.uid
+        ]
         # The gangs can have become whole, or broken, since the step was computed.
-        if any(is_whole(other.stage, other.code) for other in stored_gangs):
+        if any(is_whole(victim.stage, victim.code) for victim in stored_gangs):
             harm = Harm.WHOLE_GANGS
         elif stored_gangs and len(stored_gangs) == len(step.objects):
             harm = Harm.BROKEN_GANGS
-        victims_of_step = [victim_of(other, gang) for other in stored_gangs]
+        victims_of_step = [victim_of(victim, gang) for victim in stored_gangs]
     return AdviceStepRow(
         text=printable(step.text),
         kind=step.kind.value,

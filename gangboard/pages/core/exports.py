@@ -59,7 +59,7 @@ def send_file(
         raise Http404
     section = "board" if subject == "board" else "actions"
     if not _slots.acquire(blocking=False):
-        return _later(request, viewer, SOON, section, OTHERS)
+        return _busy_page(request, viewer, SOON, section, OTHERS)
     with ExitStack() as unless_sent:
         unless_sent.callback(_slots.release)
         media_type, write = form
@@ -69,7 +69,7 @@ def send_file(
         sentence = f"The {name} was exported as {extension}: {filters}."
         wait = service.begin_export(viewer, sentence, now=now)
         if wait:
-            return _later(request, viewer, wait, section, OWN)
+            return _busy_page(request, viewer, wait, section, OWN)
         lines = _Lines(write(read()), lambda: _finish(viewer))
         unless_sent.pop_all()
     file = f"gangboard-{subject}-{now:%Y%m%d-%H%M}.{extension}"
@@ -85,7 +85,7 @@ def _finish(viewer: Viewer) -> None:
     service.end_export(viewer)
 
 
-def _later(
+def _busy_page(
     request: HttpRequest, viewer: Viewer, wait: int, section: str, sentence: str
 ) -> HttpResponse:
     response = plain_page(
