@@ -70,7 +70,7 @@ def save_form(request: HttpRequest, *, user_id: int | None) -> str:
         return ""
     path, now = reverse(declared.page, kwargs=match.kwargs), timezone.now().timestamp()
     address = f"{path}?{urlencode({_IN_QUERY: (id_ := secrets.token_urlsafe(9))})}"
-    address += f"#{declared.part}" if declared.part else ""
+    address += f"#{declared.anchor}" if declared.anchor else ""
     entry = {"user": user_id, "at": now, "form": match.url_name, "address": address, "pairs": pairs}
     entries = [*_unexpired(request.session).items(), (id_, entry)]
     request.session[_IN_SESSION] = dict(entries[-MOST:])

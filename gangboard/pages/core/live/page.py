@@ -22,7 +22,7 @@ from gangboard.store.access import Viewer
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-Data = TypeVar("Found")
+Data = TypeVar("Data")
 """Data that a page reads."""
 Filters = TypeVar("Filters", bound="DataclassInstance")
 Fragments = tuple[Fragment | FragmentList, ...]
