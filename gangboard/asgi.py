@@ -20,7 +20,7 @@ with exit_on_known_errors():
     _django = get_wsgi_application()
 
 from gangboard.database_limits import limit_web  # needs the settings
-from gangboard.web.headers import HEADERS
+from gangboard.pages.core.middleware.headers import HEADERS
 
 for _sentence in env.unknown_variable_warnings():
     get_logger(__name__).warning(_sentence)
@@ -33,8 +33,8 @@ EVENT_THREADS = 320
 """Each call of `events/` that waits holds a sleeping thread without a connection; at most 300 wait
 (`pages.events.waiting`). At most three at a time use the database, like calls of the API."""
 PAGE_THREADS = 40
-"""Few, because each one holds a connection to the database while it works. Up to 20 may wait for a password
-check (`web.password_throttle`), and 4 for the readers of exports (`web.exports`)."""
+"""Few, because each holds a connection to the database while it works. 20 may wait for a password to be
+looked at (`pages.core.password_throttle`), and 4 for the readers of exports (`pages.core.exports`)."""
 API_THREADS = 3
 """While one waits for the database, another one computes. More would only take connections and CPU time from
 pages."""

@@ -20,7 +20,7 @@ STATE_DIR = env.read_folder(
 )
 
 DEBUG = env.read_bool("GANGBOARD_DEBUG", default=False, meaning="Django's debug pages")
-DEFAULT_EXCEPTION_REPORTER_FILTER = "gangboard.web.error_pages.AddressesToo"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "gangboard.pages.core.error_pages.UrlHidingFilter"
 SECRET_KEY, *SECRET_KEY_FALLBACKS = keys.read_keys(
     "GANGBOARD_SECRET_KEY",
     "key that signs sessions; several, the newest first, to replace it",
@@ -228,7 +228,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.staticfiles",
-    # Its views are not served. `gangboard.web.single_sign_on` uses its OpenID client.
+    # Its views are not served. `gangboard.pages.sign_in.single_sign_on` uses its OpenID client.
     "allauth",
     "allauth.account",
     "allauth.socialaccount",
@@ -237,7 +237,6 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "gangboard.store",
-    "gangboard.web",
     "gangboard.pages",
 ]
 if (BASE_DIR / "tools").is_dir():
@@ -247,24 +246,24 @@ MIDDLEWARE = [
     # First, because its measurement includes the other middleware.
     "gangboard.pages.metrics.requests.RequestDurationMiddleware",
     # Before all middleware that may refuse a request.
-    "gangboard.web.access_log.AccessLogMiddleware",
+    "gangboard.pages.core.middleware.access_log.AccessLogMiddleware",
     # Before all middleware that asks whether a request came over https. It refuses none.
-    "gangboard.web.headers.ForwardedProtoMiddleware",
+    "gangboard.pages.core.middleware.headers.ForwardedProtoMiddleware",
     # Before the others, so that their refusals carry the headers as well.
-    "gangboard.web.headers.SecurityHeadersMiddleware",
+    "gangboard.pages.core.middleware.headers.SecurityHeadersMiddleware",
     # Before sessions, because the slot also covers the lookup of the user.
-    "gangboard.web.live.throttle.LiveThrottleMiddleware",
+    "gangboard.pages.core.live.throttle.LiveThrottleMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "gangboard.web.static_files.StaticFilesMiddleware",
+    "gangboard.pages.core.middleware.static_files.StaticFilesMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "gangboard.web.sessions.SessionUseMiddleware",
-    "gangboard.web.proxy_sign_in.ProxySignInMiddleware",
+    "gangboard.pages.core.browser_sessions.SessionUseMiddleware",
+    "gangboard.pages.sign_in.proxy.ProxySignInMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "gangboard.web.auth.SignInRequiredMiddleware",
-    "gangboard.web.time_zone.TimeZoneMiddleware",
+    "gangboard.pages.core.auth.SignInRequiredMiddleware",
+    "gangboard.pages.core.middleware.time_zone.TimeZoneMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
@@ -299,8 +298,8 @@ AUTH_PASSWORD_VALIDATORS = [
 # No form uploads files, so file parts are skipped and never written.
 FILE_UPLOAD_HANDLERS: list[str] = []
 DATA_UPLOAD_MAX_MEMORY_SIZE = LARGEST_BODY
-ACCOUNT_ADAPTER = "gangboard.web.single_sign_on.adapters.AccountAdapter"
-SOCIALACCOUNT_ADAPTER = "gangboard.web.single_sign_on.adapters.SocialAdapter"
+ACCOUNT_ADAPTER = "gangboard.pages.sign_in.single_sign_on.adapters.AccountAdapter"
+SOCIALACCOUNT_ADAPTER = "gangboard.pages.sign_in.single_sign_on.adapters.SocialAdapter"
 LOGIN_URL = "/sign-in/"
 LOGIN_REDIRECT_URL = "/"
 # With the prefix, browsers reject such a cookie from another host of the domain, or without TLS.
@@ -339,7 +338,7 @@ STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
 if not DEBUG:  # An edited file keeps its URL.
     STORAGES = {
         "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-        "staticfiles": {"BACKEND": "gangboard.web.static_files.DigestStorage"},
+        "staticfiles": {"BACKEND": "gangboard.pages.core.middleware.static_files.DigestStorage"},
     }
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
@@ -348,13 +347,13 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "gangboard.api.authentication.TokenAuthentication",
+        "gangboard.pages.core.api.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_THROTTLE_CLASSES": ["gangboard.api.read_limit.ReadThrottle"],
+    "DEFAULT_THROTTLE_CLASSES": ["gangboard.pages.core.api.read_limit.ReadThrottle"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "gangboard.api.errors.problem_details",
+    "EXCEPTION_HANDLER": "gangboard.pages.core.api.errors.problem_details",
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {
@@ -364,9 +363,9 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.1",
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_NAME_OVERRIDES": {
-        "Health": "gangboard.api.parameters.HEALTHS",
-        "ProblemCode": "gangboard.api.fields.PROBLEM_CODES",
-        "Stage": "gangboard.api.parameters.STAGES",
+        "Health": "gangboard.pages.core.api.parameters.HEALTHS",
+        "ProblemCode": "gangboard.pages.core.api.fields.PROBLEM_CODES",
+        "Stage": "gangboard.pages.core.api.parameters.STAGES",
         "QueueState": "gangboard.readmodels.visible_queues.QUEUE_STATES",
         "ChannelState": "gangboard.pages.notifications.rows.CHANNEL_STATES",
         "RuleState": "gangboard.pages.notifications.rows.RULE_STATES",
@@ -377,7 +376,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "gangboard.api.entity_tags.add_entity_tags",
+        "gangboard.pages.core.api.entity_tags.add_entity_tags",
     ],
 }
 

@@ -14,11 +14,11 @@ from django.test.utils import CaptureQueriesContext
 
 from gangboard.domain.action import ActionTarget
 from gangboard.kube.credentials import read_kubeconfig
+from gangboard.pages.core.forms import write_target
 from gangboard.polling.poll import poll_once
 from gangboard.store.clusters import add_cluster
 from gangboard.store.models import Cluster, Grant
 from gangboard.store.secrets import seal
-from gangboard.web.forms import write_target
 from simulator import Simulator
 from tools.pages_benchmark import throwaway_database
 from tools.watch_event_walk import FLEET, NAMESPACE

@@ -11,9 +11,9 @@ from gangboard.domain.cluster_reach import silence_sentence
 from gangboard.domain.health import Health
 from gangboard.notify.items import Item
 from gangboard.readmodels.actions import action_row
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import GangRow, build_rows
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.verdict_spans import SpanRow, rows_of_spans
 from gangboard.store.access import Viewer
 from gangboard.store.models import Cluster, FeedEvent, Gang, VerdictSpan

@@ -15,9 +15,9 @@ from gangboard.notify.listeners import BATCH, Listener, Marks, PendingDeliveries
 from gangboard.notify.matching import end_rule
 from gangboard.notify.messages import ADMINS
 from gangboard.notify.rules import RUNS, Trigger
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, read_freshness
-from gangboard.readmodels.group_gangs import gangs_above
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.group_gangs import find_owner_gangs
 from gangboard.readmodels.watched_objects import select_objects
 from gangboard.store.models import Cluster, Gang, NotifyCursor, VerdictSpan
 from gangboard.store.objects import unpack
@@ -157,7 +157,7 @@ def _holds_with_end(
         for id_, hold, _ in holds
         if hold.owner_uid
     }
-    gangs = gangs_above(owners, viewer=ADMINS)
+    gangs = find_owner_gangs(owners, viewer=ADMINS)
     for id_, hold, until in holds:
         gang = gangs.get((id_, hold.meta.ref.uid))
         yield id_, hold, until, _hold_item(id_, hold, until, gang.id if gang else "")

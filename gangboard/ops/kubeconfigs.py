@@ -12,10 +12,10 @@ from gangboard import env
 from gangboard.kube.credential_files import read_small_file, small_text
 from gangboard.kube.errors import CredentialError, KubeError
 from gangboard.kube.kubeconfig import NamedFiles
+from gangboard.pages.clusters.trial_steps import actor_steps, trial_steps
 from gangboard.polling.actor_trial import ActorTrial
 from gangboard.polling.cluster_trial import Access, kubeconfig_access
 from gangboard.readmodels.kubectl import KubectlCommand
-from gangboard.readmodels.trial_steps import actor_steps, trial_steps
 from gangboard.store import clusters
 
 STANDARD_INPUT = Path("-")

@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 
 from gangboard.logs import one_line
 from gangboard.ops.database_command import DatabaseCommand
-from gangboard.pages.core.pager import RowPage
+from gangboard.pages.core.pagination import RowPage
 from gangboard.pages.core.serializers import serializer_of
 from gangboard.pages.core.tables import Cell, table_of
 from gangboard.readmodels.cursors import LARGEST_PAGE

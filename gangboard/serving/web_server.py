@@ -8,7 +8,7 @@ from pathlib import Path
 
 WEB_SERVER = (
     "gangboard.entry:application",
-    # All open pages wait in one process; see `web.live.notifier`.
+    # All open pages wait in one process; see `pages.core.live.notifier`.
     *("--interface", "asginl", "--workers", "1", "--loop", "asyncio"),
     # One connection carries one request at a time.
     *("--http", "1", "--no-ws"),

@@ -51,8 +51,7 @@ _writes_paused_until = 0.0
 """Monotonic time until which uses are not written, because the last write failed."""
 log = get_logger(__name__)
 RECORD_RETENTION = timedelta(days=1)
-"""How long records outlive their sessions. A form sent after the end of a session is kept for its person
-(`web.kept_forms`)."""
+"""A form that a person sends after the end of their session is kept for that person (`pages.core.saved_forms`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from gangboard.domain.verdict import Finding
 from gangboard.facts.gang import Linked
 from gangboard.pages.gang.next_steps import NamedObjects, make_steps_to_take
 from gangboard.polling.cluster_cache import resources
-from gangboard.readmodels.advice import ShownStep, shown_steps
+from gangboard.readmodels.advice import AdviceStepRow, build_steps
 from gangboard.store.models import Gang
 from simulator.clock import SteppedClock
 from simulator.control_plane import SimulatedControlPlane
@@ -148,8 +148,8 @@ def test_texts_that_a_real_api_server_takes() -> None:
         assert step.command == ""
 
 
-def _shown(finding: Finding) -> tuple[ShownStep, ...]:
-    return shown_steps(finding.advice, Gang(), {}, now=NOW)
+def _shown(finding: Finding) -> tuple[AdviceStepRow, ...]:
+    return build_steps(finding.advice, Gang(), {}, now=NOW)
 
 
 def _check(

@@ -335,7 +335,7 @@ class Feed:
 class TestWatch:
     @pytest.fixture(autouse=True)
     def quick(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(waiting, "LOOK_INTERVAL", 0.005)
+        monkeypatch.setattr(waiting, "POLL_INTERVAL", 0.005)
 
     @staticmethod
     def start(watch: FeedWatch, seen: int, namespace: str, seconds: float) -> Any:

@@ -71,8 +71,6 @@ def test_uids_that_objects_name_are_looked_up_with_their_namespace() -> None:
             "store",
             "readmodels",
             "pages",
-            "web",
-            "api",
             "actions",
             "polling",
             "ops",

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from gangboard.readmodels.waits import (
+from gangboard.readmodels.time_to_start import (
     MOST_CASES,
     Similarity,
-    Stretch,
     TypicalWait,
+    VerdictInterval,
     Wait,
     make_wait,
     typical_wait,
@@ -35,7 +35,9 @@ def a_wait(
     for word, minutes in said:
         end = None if minutes < 0 else begin + minutes * MINUTE
         verdict = VERDICTS[word]
-        stretches.append(Stretch(verdict["health"], verdict["stage"], verdict["code"], begin, end))
+        stretches.append(
+            VerdictInterval(verdict["health"], verdict["stage"], verdict["code"], begin, end)
+        )
         begin = end or begin
     return make_wait(stretches, born, begin + now * MINUTE)
 

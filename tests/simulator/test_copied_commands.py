@@ -15,13 +15,13 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
+from gangboard.pages.core.forms import write_target
 from gangboard.pages.gang.queries import gang_detail
 from gangboard.pages.gang.text_report import explain
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import GangFilters, list_gangs
 from gangboard.store.models import Cluster, Gang, NodeCapacity
-from gangboard.web.forms import write_target
 from simulator import fleets as fleets
 from simulator.clock import SteppedClock
 from simulator.control_plane import SimulatedControlPlane

@@ -11,10 +11,10 @@ from django.utils import timezone
 from gangboard.domain.action import Verb
 from gangboard.domain.owner import Owner
 from gangboard.pages.confirm.queries import preview_selections
+from gangboard.pages.core.forms import read_target
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Action, Cluster, Gang, WatchedObject
 from gangboard.store.objects import pack, unpack
-from gangboard.web.forms import read_target
 from tests.personas import Person, make_owner, make_reader
 from tests.recorded_actions import make_action
 from tests.stored_jobsets import JOBS

@@ -12,8 +12,8 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 
+from gangboard.pages.core.password_throttle import MOST_OF_ONE, password_throttle
 from gangboard.store import authentication
-from gangboard.web.password_throttle import MOST_OF_ONE, password_throttle
 from tests.personas import PASSWORD, Person, make_owner
 
 pytestmark = pytest.mark.django_db
@@ -147,7 +147,7 @@ def test_no_more_passwords_are_looked_at_than_there_are_turns(
     anonymous: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_owner()
-    monkeypatch.setattr("gangboard.web.password_throttle.PATIENCE", 0.01)
+    monkeypatch.setattr("gangboard.pages.core.password_throttle.PATIENCE", 0.01)
 
     def never(*_: object, **__: object) -> None:
         raise AssertionError("a password was looked at without a slot")

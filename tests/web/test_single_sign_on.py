@@ -14,12 +14,12 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
+from gangboard.pages.sign_in.single_sign_on import adapters
+from gangboard.pages.sign_in.single_sign_on.provider import forget_configuration
 from gangboard.store import authentication, people, sessions
 from gangboard.store.access import viewer_of
 from gangboard.store.group_roles import grant_group, revoke_group
 from gangboard.store.models import Attempts, AuditEntry, Identity, SessionRecord
-from gangboard.web.single_sign_on import adapters
-from gangboard.web.single_sign_on.provider import forget_configuration
 from tests.web.fake_provider import CLIENT_ID, OTHER_KEY, SECRET, FakeProvider, fake_provider
 
 pytestmark = pytest.mark.django_db

@@ -10,17 +10,17 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.errors import NOT_FOUND, RefusedRequest
-from gangboard.api.fields import problems
-from gangboard.api.paging import read_list_query, short_list_response
-from gangboard.api.parameters import PageQuery, Query, read_query
-from gangboard.api.views import ReadView
 from gangboard.pages.account import changes
 from gangboard.pages.account.queries import read_account, read_sessions, read_tokens
 from gangboard.pages.account.rows import AccountRow, NewTokenRow, TokenRow
+from gangboard.pages.core.account_rows import SessionRow
+from gangboard.pages.core.api.errors import NOT_FOUND, RefusedRequest
+from gangboard.pages.core.api.fields import problems
+from gangboard.pages.core.api.paging import read_list_query, short_list_response
+from gangboard.pages.core.api.parameters import PageQuery, Query, read_query
+from gangboard.pages.core.api.views import ReadView
+from gangboard.pages.core.fresh_sign_in import require_fresh_session, signed_in
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
-from gangboard.pages.core.session_only import signed_in, signed_in_lately
-from gangboard.pages.core.sessions import SessionRow
 from gangboard.readmodels.cursors import newest_first
 from gangboard.store.authentication import LONGEST_TOKEN_DAYS, TOKEN_DAYS
 from gangboard.store.people import PeopleError
@@ -80,7 +80,7 @@ class TokenListView(ReadView):
     def post(self, request: Request) -> Response:
         """Make a token. Its secret is in this answer and nowhere else."""
         read_query(request, Query)
-        viewer = signed_in_lately(request, self.viewer())
+        viewer = require_fresh_session(request, self.viewer())
         body = TokenRequestSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         try:

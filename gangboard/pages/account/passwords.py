@@ -15,9 +15,9 @@ from django.http import HttpRequest
 from django.views.decorators.debug import sensitive_variables
 
 from gangboard.client_address import client_address, network_of
+from gangboard.pages.core.password_throttle import password_throttle
 from gangboard.store import authentication, people, sessions
 from gangboard.store.models import Identity
-from gangboard.web.password_throttle import password_throttle
 
 BUSY = "Too many people sign in at this moment. Try again in a few seconds."
 TOO_OFTEN = "Too many wrong passwords. Try again in a few minutes."

@@ -6,8 +6,7 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.urls import reverse
 
 from gangboard.pages.account.rows import AccountRow, TokenRow, ViewRow
-from gangboard.pages.core.roles import RoleRow
-from gangboard.pages.core.sessions import SessionRow
+from gangboard.pages.core.account_rows import RoleRow, SessionRow
 from gangboard.readmodels.rights import rights_of
 from gangboard.store import board_preferences
 from gangboard.store.access import Viewer

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.pages.core.roles import RoleRow
-from gangboard.pages.core.rows import shown
+from gangboard.pages.core.account_rows import RoleRow
+from gangboard.readmodels.declarations import shown
 
 
 @dataclass(frozen=True, slots=True)

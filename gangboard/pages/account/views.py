@@ -22,15 +22,15 @@ from gangboard.pages.account.queries import (
     read_views,
 )
 from gangboard.pages.account.rows import NewTokenRow
-from gangboard.pages.core.errors import sentence_of
+from gangboard.pages.core.auth import viewer_for
+from gangboard.pages.core.forms import sentence_of
+from gangboard.pages.core.fresh_sign_in import require_fresh
+from gangboard.pages.core.layout import plain_page
+from gangboard.pages.core.saved_forms import saved_form, saves_form
 from gangboard.store import board_preferences
 from gangboard.store.access import Viewer
 from gangboard.store.authentication import LONGEST_TOKEN_DAYS, TOKEN_DAYS
 from gangboard.store.people import PeopleError
-from gangboard.web.auth import viewer_for
-from gangboard.web.fresh import require_fresh
-from gangboard.web.kept_forms import keeps_form, kept_form
-from gangboard.web.layout import plain_page
 
 
 class TokenForm(forms.Form):
@@ -43,10 +43,10 @@ class TokenForm(forms.Form):
 @require_safe
 def account(request: HttpRequest) -> HttpResponse:
     """Show the account."""
-    return _page(request, viewer_for(request), TokenForm(kept_form(request, "account-tokens")))
+    return _page(request, viewer_for(request), TokenForm(saved_form(request, "account-tokens")))
 
 
-@keeps_form("account", fields=TokenForm.base_fields, part="tokens")
+@saves_form("account", fields=TokenForm.base_fields, anchor="tokens")
 @require_POST
 def make_token(request: HttpRequest) -> HttpResponse:
     """Create a token and show its secret, only in this response."""

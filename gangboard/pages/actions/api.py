@@ -11,20 +11,20 @@ from rest_framework.response import Response
 
 from gangboard.actions import service
 from gangboard.actions.requests import LONGEST_KEY, RequestError, RequestErrorCode
-from gangboard.api.entity_tags import tagged
-from gangboard.api.errors import NOT_FOUND, RefusedRequest
-from gangboard.api.fields import PageSerializer, problems
-from gangboard.api.paging import cursor_errors, list_response, read_list_query
-from gangboard.api.parameters import PageQuery, Query, read_query
-from gangboard.api.views import ReadView
 from gangboard.domain.action import ActionRequest
 from gangboard.pages.actions.queries import ActionFilters, read_actions
 from gangboard.pages.actions.request_serializers import ActionRequestSerializer, PlanSerializer
+from gangboard.pages.core.api.entity_tags import tagged
+from gangboard.pages.core.api.errors import NOT_FOUND, RefusedRequest
+from gangboard.pages.core.api.fields import PageSerializer, problems
+from gangboard.pages.core.api.paging import cursor_errors, list_response, read_list_query
+from gangboard.pages.core.api.parameters import PageQuery, Query, read_query
+from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.serializers import serializer_of
 from gangboard.problem_codes import ProblemCode
 from gangboard.readmodels.action_rows import ACTION_STATES, LEVERS, VERBS, ActionRow
 from gangboard.readmodels.actions import action_row
-from gangboard.readmodels.word_search import WITHIN
+from gangboard.readmodels.filters import WITHIN
 
 _ActionSerializer = serializer_of(ActionRow)
 _CODES = {

@@ -11,7 +11,7 @@ from gangboard.pages.core.tables import labels_of
 from gangboard.readmodels.action_rows import ActionRow
 from gangboard.readmodels.actions import make_row, with_ends
 from gangboard.readmodels.cursors import LARGEST_PAGE, SortKey, read_page
-from gangboard.readmodels.word_search import all_equal, all_occur_in, since
+from gangboard.readmodels.filters import all_equal, all_occur_in, since
 from gangboard.store.access import Viewer
 from gangboard.store.models import Action
 

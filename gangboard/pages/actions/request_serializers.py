@@ -8,9 +8,9 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
-from gangboard.api.fields import WordField
 from gangboard.domain.action import ActionRequest, ActionTarget, Verb
 from gangboard.domain.hold import LONGEST_REASON
+from gangboard.pages.core.api.fields import OptionalTextField
 from gangboard.readmodels.action_rows import LEVERS, VERBS
 
 _NAME = 253
@@ -147,8 +147,8 @@ class PlanSerializer(serializers.Serializer[Any]):
     verb = serializers.ChoiceField(VERBS)
     generation = serializers.IntegerField(help_text="Of the object, as it is known now.")
     allowed = serializers.BooleanField()
-    why_not = WordField()
-    needs = WordField(help_text="What to install or switch on so that it would be allowed.")
+    why_not = OptionalTextField()
+    needs = OptionalTextField(help_text="What to install or switch on so that it would be allowed.")
     lever = serializers.ChoiceField(LEVERS, allow_null=True)
     steps = PlannedStepSerializer(many=True)
     reactions = serializers.ListField(child=serializers.CharField())

@@ -14,18 +14,17 @@ from gangboard.pages.actions.queries import (
     read_actions,
 )
 from gangboard.pages.core.actions import undo_of
+from gangboard.pages.core.exports import Formats
+from gangboard.pages.core.layout import Frame
+from gangboard.pages.core.live.fragments import Fragment, FragmentList
+from gangboard.pages.core.live.page import Fragments, LivePage
+from gangboard.pages.core.pagination import Paginated
+from gangboard.pages.core.query_state import Option, Select, select_cluster, select_within
 from gangboard.pages.core.record_page import RecordPage, export_view
-from gangboard.pages.core.tables import json_lines_of
+from gangboard.pages.core.tables import json_lines_of, write_csv
 from gangboard.readmodels.action_labels import lever_keys, lever_label, state_label
 from gangboard.readmodels.action_rows import ActionRow
 from gangboard.readmodels.actions import action_row
-from gangboard.readmodels.csv_lines import write_csv
-from gangboard.web.addresses import Option, Select, select_cluster, select_within
-from gangboard.web.exports import Formats
-from gangboard.web.frame import Frame
-from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments, LivePage
-from gangboard.web.pagination import Paginated
 
 
 def csv_lines(rows: Iterable[ActionRow]) -> Iterator[str]:

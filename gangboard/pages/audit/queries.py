@@ -9,8 +9,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from gangboard.pages.audit.rows import AuditGroup, AuditGroupPage, AuditLinePage, AuditLineRow
 from gangboard.readmodels.cursors import LARGEST_PAGE, SortKey, read_page
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.word_search import all_equal, all_occur_in, since
+from gangboard.readmodels.filters import all_equal, all_occur_in, since
+from gangboard.readmodels.formatting import printable
 from gangboard.store.access import Viewer
 from gangboard.store.models import AuditEntry
 

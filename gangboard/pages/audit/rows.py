@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.pages.core.rows import shown
 from gangboard.pages.core.tables import labels_of
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import printable
 
 ACTION_EVENTS = ("requested", "denied", "state", "stopped")
 ADMIN_EVENTS = (

@@ -17,16 +17,16 @@ from gangboard.pages.audit.rows import (
     AuditLineRow,
     event_label,
 )
+from gangboard.pages.core.exports import Formats
+from gangboard.pages.core.forms import element_key
+from gangboard.pages.core.layout import Frame
+from gangboard.pages.core.live.fragments import Fragment, FragmentList
+from gangboard.pages.core.live.page import Fragments
+from gangboard.pages.core.pagination import Paginated
+from gangboard.pages.core.query_state import Select, make_select, select_cluster, select_within
 from gangboard.pages.core.record_page import RecordPage, export_view
-from gangboard.readmodels.csv_lines import time_text, write_csv
+from gangboard.pages.core.tables import time_text, write_csv
 from gangboard.store.access import Viewer
-from gangboard.web.addresses import Select, make_select, select_cluster, select_within
-from gangboard.web.exports import Formats
-from gangboard.web.forms import element_key
-from gangboard.web.frame import Frame
-from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments
-from gangboard.web.pagination import Paginated
 
 
 def csv_lines(rows: Iterable[AuditLineRow]) -> Iterator[str]:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from django.db.models import Count
 
 from gangboard.domain.health import Health
-from gangboard.readmodels.cluster_nodes import read_wholes
 from gangboard.readmodels.freshness import Freshness, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
-from gangboard.readmodels.pools import Pool
+from gangboard.readmodels.node_pools import Pool, read_cluster_totals
 from gangboard.readmodels.state_labels import HealthCount, face_of
 from gangboard.store.access import Viewer
 
@@ -43,7 +42,7 @@ def read_contents(
     rows = gangs.filter(cluster_id__in=clusters).values_list("cluster_id", "shown_health")
     for id_, health, number in rows.annotate(gangs=Count("*")):
         counts[id_][health] = number
-    totals = read_wholes(viewer=viewer, clusters=clusters)
+    totals = read_cluster_totals(viewer=viewer, clusters=clusters)
     return {
         row.cluster: ClusterContents(_by_severity(counts[id_]), id_ in totals, totals.get(id_))
         for id_, row in clusters.items()

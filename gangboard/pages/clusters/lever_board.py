@@ -11,10 +11,10 @@ from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.shell import roles_command
 from gangboard.domain.text import sentence
-from gangboard.pages.core.rows import shown
 from gangboard.plugins import registry
 from gangboard.plugins.lever import Lever, Readiness
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.state_labels import Face
 
 _POLICIES = "mutatingadmissionpolicies.admissionregistration.k8s.io"

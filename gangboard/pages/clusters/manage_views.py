@@ -18,13 +18,13 @@ from gangboard.pages.clusters.trials import (
     read_trial,
     runs_in_pod,
 )
-from gangboard.pages.core.errors import sentence_of
-from gangboard.pages.core.viewers import admin_of
+from gangboard.pages.core.auth import admin_of
+from gangboard.pages.core.forms import sentence_of
+from gangboard.pages.core.fresh_sign_in import require_fresh
+from gangboard.pages.core.layout import plain_page
+from gangboard.pages.core.welcome import COMMANDS
 from gangboard.store.access import Viewer
 from gangboard.store.clusters import ClusterError
-from gangboard.web.fresh import require_fresh
-from gangboard.web.layout import plain_page
-from gangboard.web.welcome import COMMANDS
 
 TRIAL = "clusters/trial.html"
 LONGEST_WAIT = 15

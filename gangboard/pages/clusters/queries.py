@@ -12,12 +12,10 @@ from gangboard.domain.action import ClusterLevers
 from gangboard.domain.watch_state import WatchState
 from gangboard.pages.clusters.lever_board import LeverBoard, lever_board
 from gangboard.pages.clusters.rows import ClusterRow, Expiry, ObjectProblem, ResourceRow, Slots
-from gangboard.readmodels.ages import duration_text
-from gangboard.readmodels.cluster_reach import problem_sentence, reach_step
-from gangboard.readmodels.freshness import Freshness, Level, level_of
+from gangboard.readmodels.formatting import duration_text, printable
+from gangboard.readmodels.freshness import Freshness, Level, level_of, problem_sentence, reach_step
 from gangboard.readmodels.liveness import Liveness, read_liveness
 from gangboard.readmodels.outages import OutageRow, read_outages
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers, read_independent_owners

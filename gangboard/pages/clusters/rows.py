@@ -8,9 +8,8 @@ from datetime import datetime
 
 from gangboard.domain.watch_state import WatchState
 from gangboard.pages.clusters.lever_board import LeverBoard, LeverRow
-from gangboard.pages.core.rows import shown, shown_property
-from gangboard.readmodels.cluster_reach import ReachStep
-from gangboard.readmodels.freshness import Freshness, Level
+from gangboard.readmodels.declarations import shown, shown_property
+from gangboard.readmodels.freshness import Freshness, Level, ReachStep
 from gangboard.readmodels.outages import OutageRow
 from gangboard.readmodels.state_labels import Face
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gangboard.domain.text import listed
-from gangboard.pages.core.rows import shown
+from gangboard.readmodels.declarations import shown
 from gangboard.readmodels.kubectl import KubectlCommand
 from gangboard.store.cluster_trials import PURPOSES, STATES
 

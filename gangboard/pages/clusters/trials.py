@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gangboard.pages.clusters.trial_rows import ClusterTrialRow, TriedKindRow, TriedLeverRow
+from gangboard.pages.clusters.trial_steps import actor_steps, trial_steps
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.kubectl import KubectlCommand
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.trial_steps import actor_steps, trial_steps
 from gangboard.store import cluster_trials, clusters
 from gangboard.store.access import Viewer
 from gangboard.store.cluster_trials import find_trial

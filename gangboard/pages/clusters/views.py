@@ -7,9 +7,9 @@ from dataclasses import replace
 from gangboard.pages.clusters.contents import ClusterContents, read_contents
 from gangboard.pages.clusters.queries import cluster_detail, find_slot_shortage, list_clusters
 from gangboard.pages.clusters.rows import ClusterRow, without_contact
-from gangboard.web.frame import Frame
-from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments, LivePage
+from gangboard.pages.core.layout import Frame
+from gangboard.pages.core.live.fragments import Fragment, FragmentList
+from gangboard.pages.core.live.page import Fragments, LivePage
 
 
 class ClustersPage(LivePage[tuple[ClusterRow, ...]]):

@@ -11,7 +11,7 @@ from gangboard.actions.requests import RequestResult
 from gangboard.pages.core.actions import Undo, undo_of
 from gangboard.readmodels.action_rows import ActionRow
 from gangboard.readmodels.actions import action_row, make_row, with_ends
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.formatting import printable
 from gangboard.store.access import Viewer
 from gangboard.store.models import Action
 

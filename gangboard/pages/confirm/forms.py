@@ -14,8 +14,8 @@ from django.core.exceptions import ValidationError
 from gangboard.actions.requests import MOST_AT_ONCE
 from gangboard.domain.action import ActionRequest, ActionTarget, Verb
 from gangboard.domain.hold import LONGEST_REASON, SHORTEST_REASON
-from gangboard.web.forms import read_target, write_target
-from gangboard.web.time_zone import zone_named
+from gangboard.pages.core.forms import read_target, write_target
+from gangboard.pages.core.middleware.time_zone import zone_named
 
 LONGEST_KEY = 100
 _LONGEST_UNTIL = 32

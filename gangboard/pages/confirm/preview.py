@@ -12,13 +12,13 @@ from gangboard.domain.action import ActionRequest, ActionTarget, Plan, Step, Ver
 from gangboard.pages.confirm.forms import ActionForm
 from gangboard.pages.confirm.queries import preview_selections, read_totals
 from gangboard.pages.confirm.rows import Confirmation, StepPreview, TargetPreview
+from gangboard.pages.core.forms import write_target
 from gangboard.readmodels.action_labels import lever_label
 from gangboard.readmodels.action_rows import changes_of
 from gangboard.readmodels.actions import LONGEST_PATCH
 from gangboard.readmodels.advice import costs_of
-from gangboard.readmodels.printable import printable, printable_lines
+from gangboard.readmodels.formatting import printable, printable_lines
 from gangboard.store.access import Viewer
-from gangboard.web.forms import write_target
 
 
 def read_confirmation(*, viewer: Viewer, form: ActionForm, now: datetime) -> Confirmation:

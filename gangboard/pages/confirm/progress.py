@@ -22,15 +22,15 @@ from gangboard.pages.confirm.batches import (
     read_batch,
     read_followed,
 )
+from gangboard.pages.core.auth import viewer_for
+from gangboard.pages.core.layout import Frame
+from gangboard.pages.core.live.fragments import Fragment, FragmentList, write_version
+from gangboard.pages.core.live.page import Fragments, LivePage
+from gangboard.pages.core.live.views import wait_for_updates
 from gangboard.readmodels.action_rows import ActionRow
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.liveness import read_liveness
-from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
-from gangboard.web.auth import viewer_for
-from gangboard.web.frame import Frame
-from gangboard.web.live.fragments import Fragment, FragmentList, write_version
-from gangboard.web.live.views import wait_for_updates
-from gangboard.web.live_page import Fragments, LivePage
 
 ACT_HEADER = "X-Act"
 """Header of responses that the dialog shows regardless of their status."""

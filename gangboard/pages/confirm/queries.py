@@ -18,8 +18,8 @@ from gangboard.pages.confirm.rows import ActionTotals, SelectionRow
 from gangboard.policy.selection import Selection, evaluate_selection
 from gangboard.readmodels.action_offers import gang_offers, no_right, owner_subject
 from gangboard.readmodels.action_rows import OfferRow
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, read_freshness
-from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.store.gang_objects import action_models, find_gangs, read_gang
 from gangboard.store.gangs import Detail, unpack_detail

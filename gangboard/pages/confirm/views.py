@@ -23,22 +23,22 @@ from gangboard.pages.confirm.forms import ActionForm
 from gangboard.pages.confirm.preview import may_force, read_confirmation
 from gangboard.pages.confirm.progress import ACT_HEADER, batch_page, progress_dialog
 from gangboard.pages.confirm.rows import Confirmation
+from gangboard.pages.core.auth import viewer_for
+from gangboard.pages.core.fresh_sign_in import require_fresh
+from gangboard.pages.core.layout import plain_page
+from gangboard.pages.core.saved_forms import saved_form, saves_form
 from gangboard.readmodels.actions import action_row
 from gangboard.store.access import Viewer
-from gangboard.web.auth import viewer_for
-from gangboard.web.fresh import require_fresh
-from gangboard.web.kept_forms import keeps_form, kept_form
-from gangboard.web.layout import plain_page
 
 NO_SUCH_OBJECT = "There is no such object, or you may not see it."
 
 
-@keeps_form("confirm", fields=("verb", "target", "reason", "zone", "until", "forced", "gang"))
+@saves_form("confirm", fields=("verb", "target", "reason", "zone", "until", "forced", "gang"))
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest) -> HttpResponse:
     """Show the effect of an action, or request it. A GET has no side effects."""
     viewer = viewer_for(request)
-    data = request.POST if request.method == "POST" else kept_form(request) or request.GET
+    data = request.POST if request.method == "POST" else saved_form(request) or request.GET
     form = ActionForm(data)
     if form.missing_input:
         return _render_problem(request, viewer, form.missing_input, 400)

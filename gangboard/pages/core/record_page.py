@@ -10,13 +10,13 @@ from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_POST
 
 from gangboard.pages.core.actions import tabs
+from gangboard.pages.core.auth import viewer_for
+from gangboard.pages.core.exports import Formats, send_file
+from gangboard.pages.core.layout import Frame
+from gangboard.pages.core.live.page import Filters
+from gangboard.pages.core.pagination import CursorPage, ListPage, Paginated
+from gangboard.pages.core.query_state import Select, read_address
 from gangboard.store.access import Viewer
-from gangboard.web.addresses import Select, read_address
-from gangboard.web.auth import viewer_for
-from gangboard.web.exports import Formats, send_file
-from gangboard.web.frame import Frame
-from gangboard.web.live_page import Filters
-from gangboard.web.pagination import CursorPage, ListPage, Paginated
 
 Row = TypeVar("Row")
 

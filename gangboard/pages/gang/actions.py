@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gangboard.domain.health import Health
+from gangboard.pages.core.live.fragments import Fragment
 from gangboard.pages.gang.next_steps import NextStep, make_steps_to_take
 from gangboard.pages.gang.rows import GangDetail
 from gangboard.pages.gang.tree import current_offer, suspends_of, unsettled_action
 from gangboard.readmodels.action_labels import Note, notes
-from gangboard.readmodels.printable import printable
-from gangboard.web.live.fragments import Fragment
+from gangboard.readmodels.formatting import printable
 
 SHOWN_LABELS = 8
 """Labels that the page shows at first. The others unfold."""

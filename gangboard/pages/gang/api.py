@@ -11,11 +11,11 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.entity_tags import tagged
-from gangboard.api.errors import NOT_FOUND
-from gangboard.api.fields import problems
-from gangboard.api.parameters import FIELDS, Query, check_fields, only, read_query
-from gangboard.api.views import ReadView
+from gangboard.pages.core.api.entity_tags import tagged
+from gangboard.pages.core.api.errors import NOT_FOUND
+from gangboard.pages.core.api.fields import problems
+from gangboard.pages.core.api.parameters import FIELDS, Query, check_fields, only, read_query
+from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.serializers import extending_serializer, serializer_of
 from gangboard.pages.gang.bundle import bundle_text
 from gangboard.pages.gang.history import DeletedGang, find_deleted_gang

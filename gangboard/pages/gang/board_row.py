@@ -9,12 +9,12 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from gangboard.pages.core.auth import viewer_for
 from gangboard.pages.gang.actions import steps_context
 from gangboard.pages.gang.queries import gang_detail
 from gangboard.pages.gang.rows import GangDetail
 from gangboard.pages.gang.tree import PodLine, TreeLine, pod_lines, tree_lines
 from gangboard.readmodels.members import WELL
-from gangboard.web.auth import viewer_for
 
 MOST_LINES = 8
 """Maximum number of Jobs and roles, those with a problem first. The others are counted."""

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 from gangboard.domain.shell import command_line
 from gangboard.pages.gang.rows import GangDetail, JobRow
-from gangboard.readmodels.advice import ShownStep
-from gangboard.readmodels.ages import age_text, standing_text
-from gangboard.readmodels.fit import AlikeShapes, fold_alike
+from gangboard.readmodels.advice import AdviceStepRow
+from gangboard.readmodels.fit import EqualShapes, fold_equal_shapes
+from gangboard.readmodels.formatting import age_text, verdict_age_text
 from gangboard.readmodels.gangs import GangRow
 from gangboard.readmodels.members import Branch, make_branches
 
@@ -46,7 +46,7 @@ def _head(detail: GangDetail, now: datetime) -> Iterator[str]:
     version = f"{row.api_group}/{row.api_version}".strip("/")
     yield f"# {_text(row.kind)} {_text(f'{row.namespace}/{row.name}')} in cluster {_text(row.cluster)}"
     yield ""
-    age = standing_text(row.since, now, first_seen=row.since_first_seen)
+    age = verdict_age_text(row.since, now, first_seen=row.since_first_seen)
     yield f"**{row.face.label}** ({_code(row.code)}) for {age}: {_text(row.message)}"
     yield ""
     yield f"As of {_time(row.observed_at)}, written {_time(now)}. {_code(version)}, uid {_code(row.uid)}."
@@ -61,7 +61,7 @@ def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
         yield from (f"## {title}", "", *(f"{n}. {line}" for n, line in enumerate(lines, 1)))
 
 
-def _step(step: ShownStep) -> str:
+def _step(step: AdviceStepRow) -> str:
     """Return a step of advice. Its command is formatted as code, so that people can copy it."""
     command = command_line(step.command)
     before, code, after = step.sentence.partition(command) if command else (step.sentence, "", "")
@@ -115,11 +115,11 @@ def _fit(detail: GangDetail) -> Iterator[str]:
     yield from _table(
         "Where the waiting pods could go",
         ("One pod asks for", "Who", "Waiting", "Fit now", "Fit if empty", "Nodes"),
-        (_fit_row(row) for row in fold_alike(detail.fit)),
+        (_fit_row(row) for row in fold_equal_shapes(detail.fit)),
     )
 
 
-def _fit_row(row: AlikeShapes) -> tuple[str, ...]:
+def _fit_row(row: EqualShapes) -> tuple[str, ...]:
     shape = row.shape
     names = ", ".join(row.names) + (f" and {row.more} more" if row.more else "")
     each = " each" if row.count > 1 else ""

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from gangboard.domain.event import Event
 from gangboard.domain.health import Health
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.formatting import printable
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Gang, WatchedObject

@@ -9,9 +9,9 @@ from datetime import datetime
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Finding
-from gangboard.pages.core.rows import shown
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.members import MemberRow
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face, face_of
 
 GLANCE = 32

@@ -10,9 +10,9 @@ from typing import ClassVar
 from gangboard.domain.text import natural
 from gangboard.domain.verdict import JobState, MemberState
 from gangboard.facts.groups import COMPOSITE
-from gangboard.pages.core.rows import shown
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.groups import GroupOfGangRow
-from gangboard.readmodels.printable import printable
 
 _MOST_COLUMNS = 12
 """Maximum number of Jobs as columns. With more, the columns are roles."""

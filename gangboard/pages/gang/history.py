@@ -6,18 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gangboard.pages.core.rows import shown
 from gangboard.pages.gang.findings import FindingRow, finding_row
 from gangboard.pages.gang.timeline import TimelineRow, make_timeline
 from gangboard.readmodels.actions import actions_of_gang
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.outages import OutageRow, read_outages, with_outages
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quoted_names import finding_texts, unseen_names
-from gangboard.readmodels.redaction import Redactor
+from gangboard.readmodels.redaction import Redactor, finding_texts, hidden_names
 from gangboard.readmodels.state_labels import Face
+from gangboard.readmodels.time_to_start import (
+    Similarity,
+    TypicalWait,
+    Wait,
+    make_wait,
+    typical_wait,
+)
 from gangboard.readmodels.verdict_spans import SpanRow, read_spans
-from gangboard.readmodels.waits import Similarity, TypicalWait, Wait, make_wait, typical_wait
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang, VerdictSpan
 from gangboard.store.verdict_spans import request_digest, unpack_span_detail
@@ -212,7 +217,7 @@ def _overlapping(
 
 def _verdict(span: VerdictSpan, viewer: Viewer) -> FindingRow | None:
     detail = unpack_span_detail(bytes(span.findings))
-    quoted = unseen_names(finding_texts(detail.findings), viewer=viewer, cluster_id=span.cluster_id)
+    quoted = hidden_names(finding_texts(detail.findings), viewer=viewer, cluster_id=span.cluster_id)
     redactor = Redactor(viewer, span.cluster_id, span.name, detail.own_nodes, quoted)
     hidden = redactor.hidden_refs(detail.findings)
     rows = (finding_row(redactor.redact_finding(finding, hidden)) for finding in detail.findings)

@@ -15,7 +15,7 @@ from gangboard.domain.verdict import Finding
 from gangboard.plugins import registry
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
-from gangboard.readmodels.advice import STOPPING, ShownStep, StoppedGang
+from gangboard.readmodels.advice import STOPPING, AdviceStepRow, StoppedGang
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import build_rows
 from gangboard.readmodels.redaction import Redactor, mention_pattern
@@ -143,7 +143,7 @@ def _ref_of(gang: Gang) -> ObjectRef:
 
 
 def make_steps_to_take(
-    advice: Iterable[ShownStep], named: NamedObjects, own: Iterable[OfferRow]
+    advice: Iterable[AdviceStepRow], named: NamedObjects, own: Iterable[OfferRow]
 ) -> tuple[NextStep, ...]:
     """Return advice as steps. `own` are the current buttons of the gang and its Jobs."""
     resumes = {offer.uid: offer for offer in own if offer.allowed and offer.verb == Verb.RESUME}
@@ -162,7 +162,7 @@ def make_steps_to_take(
     )
 
 
-def _with_uncordon(step: ShownStep, named: NamedObjects) -> ShownStep:
+def _with_uncordon(step: AdviceStepRow, named: NamedObjects) -> AdviceStepRow:
     """Return a step to uncordon nodes with its command, and other steps unchanged."""
     if step.kind != AdviceKind.UNCORDON or not step.objects or step.command:
         return step
@@ -175,7 +175,7 @@ def _with_uncordon(step: ShownStep, named: NamedObjects) -> ShownStep:
 
 
 def _offers(
-    step: ShownStep, named: NamedObjects, resumes: Mapping[str, OfferRow]
+    step: AdviceStepRow, named: NamedObjects, resumes: Mapping[str, OfferRow]
 ) -> Iterator[OfferRow]:
     """Yield the buttons for the objects of a step that suspends gangs or resumes Jobs."""
     for ref in step.objects:

@@ -46,24 +46,23 @@ from gangboard.readmodels.action_rows import ActionRow, OfferRow
 from gangboard.readmodels.actions import actions_of_gang
 from gangboard.readmodels.advice import (
     STOPPING,
-    ShownStep,
+    AdviceStepRow,
+    build_steps,
     count_advised,
     read_victims,
-    shown_steps,
     with_counts,
     with_typical_wait,
 )
 from gangboard.readmodels.fit import FitShape, fit_shapes
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.gangs import GangRow, build_rows
 from gangboard.readmodels.groups import GroupOfGangRow, groups_by_uid
 from gangboard.readmodels.kubectl import commands_for
 from gangboard.readmodels.members import member_row
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quoted_names import finding_texts, unseen_names
-from gangboard.readmodels.redaction import Redactor
+from gangboard.readmodels.redaction import Redactor, finding_texts, hidden_names
 from gangboard.readmodels.state_labels import face_of, job_face, past_sentence
-from gangboard.readmodels.waits import TypicalWait
+from gangboard.readmodels.time_to_start import TypicalWait
 from gangboard.store.access import Viewer
 from gangboard.store.gang_objects import read_maker
 from gangboard.store.gang_search import has_name
@@ -207,7 +206,7 @@ def _redaction(
     source: _Source, events: Iterable[EventRow], groups: Iterable[GroupOfGangRow]
 ) -> _Redaction:
     gang, detail = source.gang, source.detail
-    quoted = unseen_names(
+    quoted = hidden_names(
         _quoted_texts(detail, events, groups), viewer=source.viewer, cluster_id=gang.cluster_id
     )
     nodes = frozenset(member.node for member in detail.members if member.node)
@@ -243,14 +242,14 @@ def _with_steps(
     uids.update(victim.uid for step in row.next_steps for victim in step.victims)
     counts = count_advised(uids, cluster_id=gang.cluster_id, viewer=viewer, but=gang.pk)
 
-    def with_costs(steps: Iterable[ShownStep]) -> tuple[ShownStep, ...]:
+    def with_costs(steps: Iterable[AdviceStepRow]) -> tuple[AdviceStepRow, ...]:
         return with_typical_wait(with_counts(steps, counts), typical)
 
     rows = []
     for finding in findings:
         named = (in_cluster(step, row.cluster, row.context) for step in finding.advice)
-        steps = with_costs(shown_steps(named, gang, victims, now=source.now))
-        rows.append(finding_row(finding, (step.timeless for step in steps)))
+        steps = with_costs(build_steps(named, gang, victims, now=source.now))
+        rows.append(finding_row(finding, (step.sentence_without_ages for step in steps)))
     return tuple(rows), replace(row, next_steps=with_costs(row.next_steps))
 
 

@@ -11,11 +11,10 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import FlavorAmount, Queue, QueueLevel, QueueState
 from gangboard.domain.resource_units import decimal_text
-from gangboard.pages.core.rows import shown, shown_property
 from gangboard.plugins import registry
+from gangboard.readmodels.declarations import shown, shown_property
+from gangboard.readmodels.formatting import amount_text, printable, quantity_text
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quantities import amount_text, quantity_text
 from gangboard.readmodels.queue_lines import QueuesOfCluster, amount_of, read_queues
 from gangboard.readmodels.queue_places import (
     AmountRow,
@@ -27,7 +26,7 @@ from gangboard.readmodels.queue_places import (
 from gangboard.readmodels.queue_visibility import WatchedQueues
 from gangboard.readmodels.state_labels import Face
 from gangboard.readmodels.visible_queues import (
-    ShowsState,
+    HasQueueState,
     VisibleQueue,
     order_sentences,
     shared_names,
@@ -103,7 +102,7 @@ class LackRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueueWait(ShowsState):
+class QueueWait(HasQueueState):
     """One entry of a gang that waits in a queue."""
 
     entry: str = shown("Entry")

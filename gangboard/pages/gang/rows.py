@@ -9,7 +9,6 @@ from datetime import datetime
 from gangboard.domain.action import ActionTarget
 from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.verdict import GangMode, Members
-from gangboard.pages.core.rows import shown, shown_property
 from gangboard.pages.core.serializers import serializer_of
 from gangboard.pages.gang.events import EventRow
 from gangboard.pages.gang.findings import FindingRow
@@ -20,6 +19,7 @@ from gangboard.pages.gang.queue_waits import QueueWait
 from gangboard.pages.gang.stages import StageStep
 from gangboard.pages.gang.timeline import TimelineRow, make_timeline
 from gangboard.readmodels.action_rows import ActionRow, OfferRow, TargetRow
+from gangboard.readmodels.declarations import shown, shown_property
 from gangboard.readmodels.fit import FitShape
 from gangboard.readmodels.gangs import GangRow
 from gangboard.readmodels.group_visibility import UnseenGroups

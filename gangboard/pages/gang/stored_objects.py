@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.formatting import printable
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import Gang, WatchedObject

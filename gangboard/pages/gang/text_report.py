@@ -9,10 +9,9 @@ from datetime import UTC, datetime
 from gangboard.domain.health import Health
 from gangboard.pages.gang.history import DeletedGang
 from gangboard.pages.gang.rows import GangDetail, JobRow
-from gangboard.readmodels.ages import age_text, standing_text
 from gangboard.readmodels.fit import FitReasonRow, FitShape
+from gangboard.readmodels.formatting import age_text, printable, verdict_age_text
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.store.models import Cluster, Gang
 
@@ -122,7 +121,7 @@ def _head(detail: GangDetail, now: datetime) -> Iterator[str]:
     yield f"{row.kind} {row.namespace}/{row.name} in cluster {row.cluster} ({version})"
     # An unknown health has no stage.
     stage = "" if row.health == Health.UNKNOWN else f" · stage {row.stage}"
-    age = standing_text(row.since, now, first_seen=row.since_first_seen)
+    age = verdict_age_text(row.since, now, first_seen=row.since_first_seen)
     yield f"{row.face.icon} {row.face.label}{stage} · {row.code} · for {age}"
     if row.gone_at is not None:
         yield f"Deleted {age_text(row.gone_at, now)} ago. Last state: {row.face.label}."

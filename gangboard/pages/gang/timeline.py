@@ -8,9 +8,9 @@ from datetime import datetime
 
 from gangboard.domain.action import ActionState, Verb
 from gangboard.domain.health import Health, Stage
-from gangboard.pages.core.rows import shown
 from gangboard.readmodels.action_rows import ActionRow
-from gangboard.readmodels.ages import duration_text
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import duration_text
 from gangboard.readmodels.outages import OutageRow
 from gangboard.readmodels.state_labels import Face, face_of
 from gangboard.readmodels.verdict_spans import SpanRow

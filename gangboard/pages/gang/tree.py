@@ -8,13 +8,13 @@ from datetime import datetime
 
 from gangboard.domain.action import Verb
 from gangboard.domain.text import for_each
+from gangboard.pages.core.forms import element_key
+from gangboard.pages.core.live.fragments import Fragment, FragmentList
 from gangboard.pages.gang.rows import GangDetail, JobRow
 from gangboard.readmodels.action_labels import shared_label
 from gangboard.readmodels.action_rows import ActionRow, OfferRow
 from gangboard.readmodels.kubectl import KubectlPlace, member_command
 from gangboard.readmodels.members import EVERY, WELL, Branch, MemberRow, make_branches
-from gangboard.web.forms import element_key
-from gangboard.web.live.fragments import Fragment, FragmentList
 
 NOT_OVER = "An action on it is not over yet."
 WHY_ALL = "why-jobs"

@@ -10,6 +10,11 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from gangboard.pages.core.auth import viewer_for
+from gangboard.pages.core.layout import Frame
+from gangboard.pages.core.live.fragments import Fragment
+from gangboard.pages.core.live.page import Fragments, LivePage
+from gangboard.pages.core.query_state import read_text
 from gangboard.pages.gang.actions import (
     facts_fragment,
     history_fragment,
@@ -24,15 +29,10 @@ from gangboard.pages.gang.queries import find_gangs_named, gang_detail
 from gangboard.pages.gang.rows import GangDetail
 from gangboard.pages.gang.stored_objects import stored_yaml
 from gangboard.pages.gang.tree import read_opened, tree_fragments
-from gangboard.readmodels.fit import fold_alike
+from gangboard.readmodels.fit import fold_equal_shapes
 from gangboard.readmodels.members import WELL
 from gangboard.readmodels.verdict_spans import make_strip
 from gangboard.store.access import Viewer
-from gangboard.web.addresses import read_text
-from gangboard.web.auth import viewer_for
-from gangboard.web.frame import Frame
-from gangboard.web.live.fragments import Fragment
-from gangboard.web.live_page import Fragments, LivePage
 
 OPEN = "open"
 """Query parameter with a Job or role whose pods are all shown."""
@@ -119,7 +119,7 @@ def _fragments(detail: GangDetail, now: datetime, opened: tuple[str, ...]) -> Fr
                 detail.members == (),
             ),
         ),
-        _fragment("fit", fold_alike(detail.fit)),
+        _fragment("fit", fold_equal_shapes(detail.fit)),
         _groups(detail),
         _fragment("events", detail.events),
         facts_fragment(detail),

@@ -13,13 +13,13 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.watch_state import WatchState
 from gangboard.pages.holds.rows import HoldOwnerRow, HoldPage, HoldRow, UnseenHoldsRow
 from gangboard.plugins import registry
+from gangboard.readmodels.cluster_visibility import unobserved_sentence, unobserved_states
 from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey, read_page
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, read_freshness
-from gangboard.readmodels.group_gangs import GangName, Place, gangs_above
+from gangboard.readmodels.group_gangs import GangName, Place, find_owner_gangs
 from gangboard.readmodels.hold_counts import owner_keys
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face
-from gangboard.readmodels.unseen import unseen_sentence, unseen_states
 from gangboard.readmodels.watched_objects import PlaceName, objects_by_name, select_objects
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers
@@ -114,9 +114,11 @@ def _unlisted_clusters(
     clusters: Mapping[int, Freshness], filters: HoldFilters
 ) -> tuple[UnseenHoldsRow, ...]:
     """Return the clusters whose Holds are not all in the list, with the reason (1 query)."""
-    states = unseen_states((HOLDS,), clusters)
+    states = unobserved_states((HOLDS,), clusters)
     return tuple(
-        UnseenHoldsRow(cluster.cluster, state, unseen_sentence(_UNLISTED_SENTENCES, state, cluster))
+        UnseenHoldsRow(
+            cluster.cluster, state, unobserved_sentence(_UNLISTED_SENTENCES, state, cluster)
+        )
         for id_, cluster in clusters.items()
         if filters.cluster in ("", cluster.cluster) and (state := states.get((id_, HOLDS)))
     )
@@ -140,7 +142,7 @@ def _read_related(page: list[tuple[int, Hold]], viewer: Viewer) -> _Related:
         jobs=objects_by_name(
             ((id_, hold.meta.ref.namespace, hold.job_name) for id_, hold in page), (JOBS,), Owner
         ),
-        gangs=gangs_above(above, viewer=viewer),
+        gangs=find_owner_gangs(above, viewer=viewer),
         former=_former_gangs(references - owners.keys(), viewer),
         checks={(check.cluster_id, check.hold_uid): check for check in checks},
         levers=read_all_levers(Cluster.objects.filter(pk__in=ids)),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.pages.core.rows import shown
 from gangboard.pages.core.tables import labels_of
+from gangboard.readmodels.declarations import shown
 from gangboard.readmodels.state_labels import Face
 
 

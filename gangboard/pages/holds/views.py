@@ -8,6 +8,12 @@ from dataclasses import replace
 from gangboard.domain.action import Verb
 from gangboard.domain.shell import command, line_in_cluster
 from gangboard.domain.watch_state import WatchState
+from gangboard.pages.core.forms import element_key
+from gangboard.pages.core.layout import Frame
+from gangboard.pages.core.live.fragments import Fragment, FragmentList
+from gangboard.pages.core.live.page import Fragments
+from gangboard.pages.core.pagination import Paginated
+from gangboard.pages.core.query_state import Select, select_cluster
 from gangboard.pages.core.record_page import RecordPage
 from gangboard.pages.holds.queries import HoldFilters, read_holds
 from gangboard.pages.holds.rows import COLUMNS, HoldPage, HoldRow, UnseenHoldsRow
@@ -15,12 +21,6 @@ from gangboard.readmodels.action_offers import no_right
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.freshness import Freshness
 from gangboard.store.access import Viewer
-from gangboard.web.addresses import Select, select_cluster
-from gangboard.web.forms import element_key
-from gangboard.web.frame import Frame
-from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments
-from gangboard.web.pagination import Paginated
 
 
 class HoldsPage(RecordPage[HoldPage, HoldFilters]):

@@ -18,10 +18,9 @@ from gangboard.domain.verdict import FitRow, MemberState
 from gangboard.pages.nodes.rows import ANSWERS, FITS, OUT, UNCLEAR, UNCORDON, WaitingRow
 from gangboard.placement.node_fit import NodeFit, NodeFitCheck
 from gangboard.plugins import registry
-from gangboard.readmodels.fit import asks_text
+from gangboard.readmodels.fit import requests_text
+from gangboard.readmodels.formatting import printable, quantity_text
 from gangboard.readmodels.gangs import GangRow
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quantities import quantity_text
 from gangboard.store.models import Gang
 from gangboard.store.objects import read_objects
 
@@ -85,7 +84,7 @@ def _row(
     shape, best = min(answers, key=_rank_of, default=(None, None))
     largest = max(fit, key=lambda row: row.waiting)
     waiting = sum(row.waiting for row in fit)
-    request_text = asks_text(
+    request_text = requests_text(
         tuple((printable(name), text) for name, text in largest.requests.items())
     )
     if shape is None or best is None:

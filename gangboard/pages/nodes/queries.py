@@ -33,14 +33,13 @@ from gangboard.pages.nodes.rows import (
 from gangboard.placement.node_fit import find_stranded_accelerators
 from gangboard.placement.unavailable_nodes import maintenance_markers
 from gangboard.plugins import registry
-from gangboard.readmodels.cluster_nodes import blind_of
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, joined
 from gangboard.readmodels.gangs import GangRow, build_rows
 from gangboard.readmodels.kubectl import KubectlCommand, KubectlPlace
 from gangboard.readmodels.members import MemberRow, member_row
 from gangboard.readmodels.node_amounts import Amount, NodeRow, node_amounts, read_decimal
-from gangboard.readmodels.pools import TOPOLOGY_LABELS, pool_of
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.node_pools import TOPOLOGY_LABELS, pool_of, unknown_nodes_sentence
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import ClusterCapacity, Gang, NodeCapacity, WatchedObject
@@ -102,7 +101,7 @@ class _NodeBuilder:
         """Return the node. `stored` is the stored capacity of its cluster."""
         node, row = self.node, _node_row(self.row)
         sees_cluster = self.viewer.names_nodes(self.cluster.cluster_id)
-        blind = blind_of(self.cluster, stored)
+        blind = unknown_nodes_sentence(self.cluster, stored)
         amounts = node_amounts([row])
         stranded = () if blind or stored is None else _stranded(row, stored)
         waiting, more_waiting = ((), 0) if blind else self._waiting()

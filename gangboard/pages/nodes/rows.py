@@ -9,13 +9,13 @@ from decimal import Decimal
 from typing import ClassVar
 
 from gangboard.domain.health import Health
-from gangboard.pages.core.rows import shown, shown_property
-from gangboard.readmodels.cluster_nodes import Blind
+from gangboard.readmodels.declarations import shown, shown_property
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import GangRow
 from gangboard.readmodels.kubectl import KubectlCommand
 from gangboard.readmodels.members import MemberRow
 from gangboard.readmodels.node_amounts import Amount
+from gangboard.readmodels.node_pools import AgedSentence
 
 FITS, UNCORDON, OUT, UNCLEAR = "fits", "fits-uncordoned", "kept-out", "cannot-tell"
 ANSWERS = (FITS, UNCORDON, OUT, UNCLEAR)
@@ -202,7 +202,7 @@ class NodeDetail:
         """Return whether its data may be out of date."""
         return self.freshness.is_stale
 
-    blind: Blind | None
+    blind: AgedSentence | None
     """Why its free capacity is unknown; then amounts, stranded and waiting are empty."""
     why: str = shown(
         "Why",

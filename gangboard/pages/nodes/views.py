@@ -9,15 +9,15 @@ from django.http import HttpRequest
 
 from gangboard.actions.requests import MOST_AT_ONCE
 from gangboard.domain.action import Verb
+from gangboard.pages.core.layout import Frame
+from gangboard.pages.core.live.fragments import Fragment
+from gangboard.pages.core.live.page import Fragments, LivePage
+from gangboard.pages.core.query_state import read_text
 from gangboard.pages.nodes.node_jobs import NodeJob, jobs_on_node
 from gangboard.pages.nodes.queries import read_node
 from gangboard.pages.nodes.rows import NodeDetail
 from gangboard.readmodels.action_labels import shared_label
-from gangboard.readmodels.printable import printable
-from gangboard.web.addresses import read_text
-from gangboard.web.frame import Frame
-from gangboard.web.live.fragments import Fragment
-from gangboard.web.live_page import Fragments, LivePage
+from gangboard.readmodels.formatting import printable
 
 
 class NodePage(LivePage[NodeDetail]):

@@ -12,7 +12,7 @@ from gangboard.notify.items import count_items, read_items
 from gangboard.notify.rules import TRIGGER_INFO, Trigger, owner_of, visible_rules
 from gangboard.pages.notifications.rows import ChannelRow, DeliveryRow, RuleRow
 from gangboard.readmodels.cursors import SortKey, read_page
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.formatting import printable
 from gangboard.store.access import Viewer
 from gangboard.store.models import Channel, Cluster, Delivery, Gang, Rule
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from gangboard.notify.outbox import STATES
 from gangboard.notify.posting import KINDS
 from gangboard.notify.rules import TRIGGERS
-from gangboard.pages.core.rows import shown
+from gangboard.readmodels.declarations import shown
 
 CHANNEL_STATES = ("new", "works", "fails")
 RULE_STATES = ("in force", "muted", "ended")

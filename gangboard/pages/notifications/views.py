@@ -13,7 +13,11 @@ from gangboard.notify import channels, rules
 from gangboard.notify.channels import NotifyError
 from gangboard.notify.outbox import MOST_WAITING
 from gangboard.notify.rules import RUNS
-from gangboard.pages.core.errors import sentence_of
+from gangboard.pages.core.auth import viewer_for
+from gangboard.pages.core.forms import sentence_of
+from gangboard.pages.core.fresh_sign_in import require_fresh
+from gangboard.pages.core.layout import plain_page
+from gangboard.pages.core.saved_forms import refill_form, saves_form
 from gangboard.pages.notifications.forms import (
     HOURS,
     ChannelChangeForm,
@@ -36,12 +40,8 @@ from gangboard.pages.notifications.queries import (
     read_rules,
 )
 from gangboard.pages.notifications.rows import ChannelRow
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.formatting import printable
 from gangboard.store.access import Viewer
-from gangboard.web.auth import viewer_for
-from gangboard.web.fresh import require_fresh
-from gangboard.web.kept_forms import keeps_form, refilled
-from gangboard.web.layout import plain_page
 
 NO_ADMIN = "Only an admin makes, changes, tests and removes channels."
 
@@ -54,12 +54,12 @@ def notifications(request: HttpRequest) -> HttpResponse:
     return _page(
         request,
         viewer,
-        rule_form=refilled(rule_form, request, "notification-rules"),
-        channel_form=refilled(ChannelForm(), request, "notification-channels"),
+        rule_form=refill_form(rule_form, request, "notification-rules"),
+        channel_form=refill_form(ChannelForm(), request, "notification-channels"),
     )
 
 
-@keeps_form("notifications", fields=("name", "kind", "used_by", "owner"), part="channels")
+@saves_form("notifications", fields=("name", "kind", "used_by", "owner"), anchor="channels")
 @require_POST
 def make_channel(request: HttpRequest) -> HttpResponse:
     """Create a channel. Only this response shows the secret of a webhook."""
@@ -120,7 +120,7 @@ def remove_channel(request: HttpRequest, channel_id: str) -> HttpResponse:
     return _redirect_to("channels")
 
 
-@keeps_form("notifications", fields=(*RuleForm.base_fields, "for_admins"), part="rules")
+@saves_form("notifications", fields=(*RuleForm.base_fields, "for_admins"), anchor="rules")
 @require_POST
 def make_rule(request: HttpRequest) -> HttpResponse:
     """Create a rule."""

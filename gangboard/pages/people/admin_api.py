@@ -10,14 +10,14 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.errors import NOT_FOUND, RefusedRequest
-from gangboard.api.paging import cursor_errors, list_response, read_list_query
-from gangboard.api.parameters import PageQuery, Query, read_query
-from gangboard.api.views import ReadView
-from gangboard.pages.core.errors import sentence_of
-from gangboard.pages.core.pager import Rows
+from gangboard.pages.core.api.errors import NOT_FOUND, RefusedRequest
+from gangboard.pages.core.api.paging import cursor_errors, list_response, read_list_query
+from gangboard.pages.core.api.parameters import PageQuery, Query, read_query
+from gangboard.pages.core.api.views import ReadView
+from gangboard.pages.core.forms import sentence_of
+from gangboard.pages.core.fresh_sign_in import require_fresh_session, signed_in
+from gangboard.pages.core.pagination import Rows
 from gangboard.pages.core.serializers import serializer_of
-from gangboard.pages.core.session_only import signed_in, signed_in_lately
 from gangboard.pages.people.changes import RoleChoice
 from gangboard.store.access import ROLES, Viewer
 from gangboard.store.clusters import ClusterError
@@ -57,7 +57,7 @@ class AdminView(ReadView):
 
     def giver(self) -> Viewer:
         """Return the admin who may grant rights. Raises PermissionDenied without a recent sign-in."""
-        return signed_in_lately(self.request, self.viewer())
+        return require_fresh_session(self.request, self.viewer())
 
     def page(
         self,

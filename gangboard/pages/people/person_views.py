@@ -6,8 +6,10 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_POST, require_safe
 
-from gangboard.pages.core.errors import sentence_of
-from gangboard.pages.core.viewers import admin_of
+from gangboard.pages.core.auth import admin_of
+from gangboard.pages.core.forms import sentence_of
+from gangboard.pages.core.fresh_sign_in import require_fresh
+from gangboard.pages.core.saved_forms import saved_form, saves_form
 from gangboard.pages.people import changes
 from gangboard.pages.people.forms import RoleForm
 from gangboard.pages.people.queries import read_user
@@ -16,19 +18,17 @@ from gangboard.pages.people.section import carry_out, redirect_to, show
 from gangboard.pages.people.sign_ins import sessions_of, tokens_of
 from gangboard.store.access import Viewer
 from gangboard.store.people import PeopleError
-from gangboard.web.fresh import require_fresh
-from gangboard.web.kept_forms import keeps_form, kept_form
 
 
 @require_safe
 def person(request: HttpRequest, name: str) -> HttpResponse:
     """Show a person."""
     viewer, _ = _find_person(request, name)
-    form = RoleForm(kept_form(request, "person-roles"), viewer=viewer)
+    form = RoleForm(saved_form(request, "person-roles"), viewer=viewer)
     return _page(request, viewer, name, form=form)
 
 
-@keeps_form("person", fields=RoleForm.base_fields, part="roles")
+@saves_form("person", fields=RoleForm.base_fields, anchor="roles")
 @require_POST
 def give_role(request: HttpRequest, name: str) -> HttpResponse:
     """Grant a role."""

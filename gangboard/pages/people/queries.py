@@ -26,12 +26,12 @@ from django.db.models.functions import Coalesce, Greatest
 from django.urls import reverse
 from django.utils import timezone
 
-from gangboard.pages.core.pager import Rows
+from gangboard.pages.core.pagination import Rows
 from gangboard.pages.people.rows import GivenRoleRow, GroupRoleRow, HeldRoleRow, UserRow
 from gangboard.pages.people.sign_ins import NEVER, open_sessions
 from gangboard.readmodels.cursors import SortKey, read_page
+from gangboard.readmodels.filters import all_occur_in
 from gangboard.readmodels.rights import right_texts
-from gangboard.readmodels.word_search import all_occur_in
 from gangboard.store import group_roles
 from gangboard.store.access import ROLES, Viewer
 from gangboard.store.models import AccessToken, Grant, Identity, SessionRecord

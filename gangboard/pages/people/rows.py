@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.pages.core.roles import (
+from gangboard.pages.core.account_rows import (
     RoleRow,
     cluster_field,
     namespace_field,
     origin_field,
     role_field,
 )
-from gangboard.pages.core.rows import shown
+from gangboard.readmodels.declarations import shown
 
 
 @dataclass(frozen=True, slots=True)

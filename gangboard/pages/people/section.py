@@ -8,11 +8,11 @@ from django import forms
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
-from gangboard.pages.core.errors import sentence_of
+from gangboard.pages.core.forms import sentence_of
+from gangboard.pages.core.layout import NavigationItem, plain_page
 from gangboard.store.access import Viewer
 from gangboard.store.clusters import ClusterError
 from gangboard.store.people import PeopleError
-from gangboard.web.layout import NavigationItem, plain_page
 
 _TABS = (
     ("people", "People"),

@@ -8,9 +8,10 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_POST, require_safe
 
-from gangboard.pages.core.pager import PAGE_SIZE, Rows, read_rows
+from gangboard.pages.core.auth import admin_of
+from gangboard.pages.core.pagination import PAGE_SIZE, Rows, read_rows
+from gangboard.pages.core.query_state import read_address
 from gangboard.pages.core.tables import sorting_of
-from gangboard.pages.core.viewers import admin_of
 from gangboard.pages.people import changes
 from gangboard.pages.people.section import redirect_to, show
 from gangboard.pages.people.sign_ins import (
@@ -22,7 +23,6 @@ from gangboard.pages.people.sign_ins import (
     tokens_page,
 )
 from gangboard.store.people import PeopleError
-from gangboard.web.addresses import read_address
 
 
 @require_safe

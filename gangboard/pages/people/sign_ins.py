@@ -14,11 +14,11 @@ from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils import timezone
 
-from gangboard.pages.core.pager import Rows
-from gangboard.pages.core.sessions import SessionRow
+from gangboard.pages.core.account_rows import SessionRow
+from gangboard.pages.core.pagination import Rows
 from gangboard.pages.people.rows import OwnedTokenRow
 from gangboard.readmodels.cursors import SortKey, read_page
-from gangboard.readmodels.word_search import all_occur_in
+from gangboard.readmodels.filters import all_occur_in
 from gangboard.store.access import Viewer
 from gangboard.store.models import AccessToken, SessionRecord
 from gangboard.store.sessions import row_key

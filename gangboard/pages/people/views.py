@@ -5,10 +5,13 @@ from __future__ import annotations
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from gangboard.pages.core.errors import sentence_of
-from gangboard.pages.core.pager import PAGE_SIZE, read_rows
+from gangboard.pages.core.auth import admin_of
+from gangboard.pages.core.forms import sentence_of
+from gangboard.pages.core.fresh_sign_in import require_fresh
+from gangboard.pages.core.pagination import PAGE_SIZE, read_rows
+from gangboard.pages.core.query_state import make_select, read_address
+from gangboard.pages.core.saved_forms import saved_form, saves_form
 from gangboard.pages.core.tables import sorting_of
-from gangboard.pages.core.viewers import admin_of
 from gangboard.pages.people import changes
 from gangboard.pages.people.forms import GroupForm, PersonForm
 from gangboard.pages.people.queries import (
@@ -22,18 +25,15 @@ from gangboard.pages.people.queries import (
 from gangboard.pages.people.section import carry_out, redirect_to, show
 from gangboard.store.access import Viewer
 from gangboard.store.people import PeopleError
-from gangboard.web.addresses import make_select, read_address
-from gangboard.web.fresh import require_fresh
-from gangboard.web.kept_forms import keeps_form, kept_form
 
 
-@keeps_form("people", fields=PersonForm.base_fields, part="add")
+@saves_form("people", fields=PersonForm.base_fields, anchor="add")
 @require_http_methods(["GET", "HEAD", "POST"])
 def people(request: HttpRequest) -> HttpResponse:
     """Show people, or add a person and redirect to their page."""
     viewer = admin_of(request)
     if request.method != "POST":
-        return _people_page(request, viewer, PersonForm(kept_form(request), viewer=viewer))
+        return _people_page(request, viewer, PersonForm(saved_form(request), viewer=viewer))
     if redirect := require_fresh(request):
         return redirect
     form = PersonForm(request.POST, viewer=viewer)
@@ -70,13 +70,13 @@ def _people_page(
     return show(request, "people/page.html", viewer, "people", context, status=status)
 
 
-@keeps_form("people-groups", fields=GroupForm.base_fields, part="give")
+@saves_form("people-groups", fields=GroupForm.base_fields, anchor="give")
 @require_http_methods(["GET", "HEAD", "POST"])
 def groups(request: HttpRequest) -> HttpResponse:
     """Show the roles of groups, or grant one."""
     viewer = admin_of(request)
     if request.method != "POST":
-        return _groups_page(request, viewer, GroupForm(kept_form(request), viewer=viewer))
+        return _groups_page(request, viewer, GroupForm(saved_form(request), viewer=viewer))
     if redirect := require_fresh(request):
         return redirect
     form = GroupForm(request.POST, viewer=viewer)

@@ -17,10 +17,10 @@ from gangboard.ops.kubeconfigs import (
     step_lines,
     unreachable_lines,
 )
+from gangboard.pages.clusters.trial_steps import trial_steps
 from gangboard.policy.lever_permissions import PermissionOptions
 from gangboard.polling.actor_trial import try_actor
 from gangboard.polling.cluster_trial import Access, Trial, in_cluster_access, try_cluster
-from gangboard.readmodels.trial_steps import trial_steps
 from gangboard.store import clusters
 
 
