@@ -18,7 +18,7 @@ _PATCH_REJECTED = "the server rejected our request due to an error in our reques
 
 def exit_for(execution: ActionExecution, step: ActionStep, error: KubeError) -> ActionExit:
     """Return how an action ends whose step the server has refused. Raises KubeError from reading."""
-    said = error.said.message or error.sentence
+    said = error.api_status.message or error.sentence
     subject = step.subject
     name = f"{subject['kind']} {subject['name']}"
     if error.code == KubeErrorCode.FORBIDDEN:

@@ -25,7 +25,7 @@ from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early
 from gangboard.domain.action import ActionState, StepKind, StepState
 from gangboard.domain.hold import HOLD_LEVER
-from gangboard.kube.errors import KubeError, KubeErrorCode, Reach
+from gangboard.kube.errors import KubeError, KubeErrorCode, WriteOutcome
 from gangboard.kube.write_client import Answer
 from gangboard.store.levers import save_lever_proof
 from gangboard.store.models import ActionStep
@@ -211,7 +211,7 @@ def _on_the_way(
 
 
 def _failed(execution: ActionExecution, step: ActionStep, error: KubeError) -> float:
-    if error.reach is Reach.NOT_SENT:
+    if error.write_outcome is WriteOutcome.NOT_SENT:
         # Certainly nothing has left: the step is as if it had never been begun.
         columns = {"state": StepState.PENDING.value, "sends": step.sends - 1}
         columns["result"] = error.sentence
@@ -219,7 +219,7 @@ def _failed(execution: ActionExecution, step: ActionStep, error: KubeError) -> f
             del execution.context["hold"]
         execution.write(step=step, step_columns=columns, context=True)
         return retries.after_error(execution, error)
-    if error.reach is Reach.UNKNOWN:
+    if error.write_outcome is WriteOutcome.UNKNOWN:
         execution.write(
             ActionState.UNKNOWN,
             f"The answer to “{step.name}” was lost; gangboard reads the object to learn the result. "
@@ -242,7 +242,7 @@ def _failed(execution: ActionExecution, step: ActionStep, error: KubeError) -> f
         del execution.context["hold"]
     columns = {
         "state": StepState.FAILED.value,
-        "result": error.said.message or error.sentence,
+        "result": error.api_status.message or error.sentence,
         "status": error.status,
         "audit_id": error.audit_id[:64],
     }
@@ -268,7 +268,7 @@ def _exit_for(execution: ActionExecution, step: ActionStep, error: KubeError) ->
     try:
         return refusals.exit_for(execution, step, error)
     except KubeError:
-        said = error.said.message or error.sentence
+        said = error.api_status.message or error.sentence
         return ActionExit(
             ActionState.FAILED, f"The API server did not accept it: {said.rstrip('.')}."
         )

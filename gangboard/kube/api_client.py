@@ -24,13 +24,18 @@ from urllib3.response import BaseHTTPResponse, HTTPResponse
 from urllib3.util import Timeout
 
 from gangboard.kube.credentials import Credentials
-from gangboard.kube.error_translation import WIRE_FAULTS, SentRequest, answer_fault, connect_fault
+from gangboard.kube.error_translation import (
+    TRANSPORT_ERRORS,
+    SentRequest,
+    answer_error,
+    connect_error,
+)
 from gangboard.kube.errors import CredentialError
 from gangboard.kube.transport import TLS_BROKEN_OFF, TLSConnection, tls_context
-from gangboard.kube.watch_connection_pool import IDLE_SECONDS, KeptConnections
+from gangboard.kube.watch_connection_pool import IDLE_SECONDS, WatchConnections
 from gangboard.network_addresses import Destinations
 
-MOST_IDLE = 8
+MAX_IDLE = 8
 
 
 @dataclass(slots=True)
@@ -65,7 +70,7 @@ class Pool(HTTPSConnectionPool):
     destinations: Destinations | None = None
     """Where its connections may lead. None: anywhere."""
 
-    def new_connection(self) -> TLSConnection:
+    def new_tls_connection(self) -> TLSConnection:
         """Return an unconnected connection that nobody has used."""
         return cast("TLSConnection", self._new_conn())
 
@@ -89,9 +94,9 @@ class Pool(HTTPSConnectionPool):
         asked = _EXCHANGE.get().asked
         if conn.is_closed:
             try:
-                conn.connect_until(asked.until)
-            except WIRE_FAULTS as error:
-                raise connect_fault(error, asked) from error
+                conn.connect_by(asked.until)
+            except TRANSPORT_ERRORS as error:
+                raise connect_error(error, asked) from error
         conn.wire.until = asked.until
         super()._validate_conn(conn)
 
@@ -177,7 +182,7 @@ class Client(ApiClient):
         configuration = Configuration(
             host=credentials.server,
             tls_server_name=credentials.tls_server_name,
-            connection_pool_maxsize=MOST_IDLE,
+            connection_pool_maxsize=MAX_IDLE,
             retries=cast("int", False),  # 0 would wrap what it meets
             proxy="",  # None would be that of the environment
             no_proxy="",
@@ -185,21 +190,21 @@ class Client(ApiClient):
         super().__init__(configuration)
         self.default_headers.clear()  # its User-Agent goes before that of a request
         self.rest_client = RestClient(configuration, tls_context(credentials), destinations)
-        self.of_watches = KeptConnections()
+        self.watch_connections = WatchConnections()
         try:
-            self.new_connection()
+            self.new_tls_connection()
         except urllib3.exceptions.HTTPError as error:
             raise CredentialError("The server address is not an address.") from error
 
     def close(self) -> None:
         """Close what is idle."""
         super().close()
-        self.of_watches.close()
+        self.watch_connections.close()
 
-    def new_connection(self) -> TLSConnection:
+    def new_tls_connection(self) -> TLSConnection:
         """Return an unconnected connection that nobody has used."""
         pool = self.rest_client.pool_manager.connection_from_url(self.configuration.host)
-        return cast("Pool", pool).new_connection()
+        return cast("Pool", pool).new_tls_connection()
 
     def exchange(
         self,
@@ -223,15 +228,15 @@ class Client(ApiClient):
         under_way = _EXCHANGE.set(exchange)
         try:
             return cast("HTTPResponse", self.call_api(*request, _request_timeout=timeout).response)
-        except (*WIRE_FAULTS, ApiException) as error:
+        except (*TRANSPORT_ERRORS, ApiException) as error:
             fault = _wire_fault(error)
             in_vain = (*_CLOSED, *_SILENT) if is_kept else _CLOSED
             if not (exchange.reused and isinstance(fault, in_vain)):
-                raise answer_fault(fault, asked) from fault
+                raise answer_error(fault, asked) from fault
         finally:
             _EXCHANGE.reset(under_way)
         # It is closed by now; one of a watch is connected anew, so that it can be cut all the same.
-        return self.exchange(asked, query, headers, body, tls or self.new_connection())
+        return self.exchange(asked, query, headers, body, tls or self.new_tls_connection())
 
     def _serialized(
         self,

@@ -12,11 +12,11 @@ from urllib3.response import HTTPResponse
 
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.error_translation import (
-    WIRE_FAULTS,
+    TRANSPORT_ERRORS,
     SentRequest,
-    answer_fault,
-    not_json_fault,
-    status_fault,
+    answer_error,
+    not_json_error,
+    status_error,
 )
 from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.kube.tokens import TokenFile
@@ -28,7 +28,7 @@ Query = Mapping[str, str] | Iterable[tuple[str, str]] | None
 JSON = "application/json"
 MAX_BYTES = 128 * 1024 * 1024
 """Twice the size at which a list asks for smaller pages."""
-MOST_OF_AN_ERROR = 512 * 1024
+MAX_ERROR_BYTES = 512 * 1024
 """A 422 can quote the whole object, twice, before it says what is wrong with it."""
 READ_SIZE = 256 * 1024
 
@@ -147,17 +147,17 @@ class Connection:
 
     def new_tls_connection(self) -> TLSConnection:
         """Return an unconnected TLS connection of one's own."""
-        return self._client.new_connection()
+        return self._client.new_tls_connection()
 
     def connection_for_watch(self) -> TLSConnection:
         """Return a connection that can be cut: one that was kept, else an unconnected one."""
-        tls = self._client.of_watches.take() or self._client.new_connection()
+        tls = self._client.watch_connections.take() or self._client.new_tls_connection()
         tls.can_be_cut = True
         return tls
 
     def keep(self, tls: TLSConnection) -> None:
         """Keep the connection of a watch for the next one: its answer was read to the very end."""
-        self._client.of_watches.keep(tls)
+        self._client.watch_connections.keep(tls)
 
     def _asked(self, method: str, path: str, deadline: float | None) -> SentRequest:
         token = self._token_file.current() if self._token_file else self._credentials.token
@@ -175,7 +175,7 @@ class Connection:
             raise
         head, tail = body[:64].lstrip(), body[-64:].rstrip()
         if not head.startswith((b"{", b"[")):
-            raise not_json_fault(response.status, response.headers, body, asked)
+            raise not_json_error(response.status, response.headers, body, asked)
         if not tail.endswith((b"}", b"]")):
             raise KubeError(
                 KubeErrorCode.BROKEN_OFF,
@@ -192,11 +192,11 @@ class Connection:
         if good and kind in ("", JSON):
             return
         try:
-            body = response.read(MOST_OF_AN_ERROR, decode_content=True)
-        except WIRE_FAULTS:
+            body = response.read(MAX_ERROR_BYTES, decode_content=True)
+        except TRANSPORT_ERRORS:
             # The status was said; that its explanation broke off does not change it.
             body = b""
-        fault = not_json_fault if good else status_fault
+        fault = not_json_error if good else status_error
         raise fault(response.status, response.headers, body, asked)
 
     def _read(self, response: HTTPResponse, asked: SentRequest) -> bytes:
@@ -209,8 +209,8 @@ class Connection:
                 if body.tell() + len(piece) > self._max_bytes:
                     raise self._too_large(asked)
                 body.write(piece)
-        except WIRE_FAULTS as error:
-            raise answer_fault(error, asked) from error
+        except TRANSPORT_ERRORS as error:
+            raise answer_error(error, asked) from error
         return body.getvalue()
 
     def _too_large(self, asked: SentRequest) -> KubeError:

@@ -18,7 +18,7 @@ from gangboard.kube.status_sanitizer import read_status
 from gangboard.kube.transport import TLS_BROKEN_OFF, HandshakeTimeoutError, ResolveTimeoutError
 from gangboard.network_addresses import CLUSTER_NETWORKS, ForbiddenAddressError
 
-WIRE_FAULTS = (OSError, http.client.HTTPException, urllib3.exceptions.HTTPError)
+TRANSPORT_ERRORS = (OSError, http.client.HTTPException, urllib3.exceptions.HTTPError)
 """Whatever the network, TLS and HTTP can raise."""
 
 LONGEST_RETRY_AFTER = 60.0
@@ -71,7 +71,7 @@ class SentRequest:
         return f"SentRequest({self.host}, {self.request})"
 
 
-def connect_fault(error: Exception, asked: SentRequest) -> KubeError:
+def connect_error(error: Exception, asked: SentRequest) -> KubeError:
     """Return why there is no connection."""
     host = asked.host
     if isinstance(error, ssl.SSLError):
@@ -123,7 +123,7 @@ def _tls_sentence(error: ssl.SSLError, host: str) -> str:
     return f"No secure connection to {host} ({clean_text(reason or 'unknown reason', 100)})."
 
 
-def answer_fault(error: Exception, asked: SentRequest) -> KubeError:
+def answer_error(error: Exception, asked: SentRequest) -> KubeError:
     """Return why the answer did not arrive, or not to its end."""
     request = asked.request
     if isinstance(error, TimeoutError | urllib3.exceptions.TimeoutError):
@@ -155,7 +155,7 @@ def answer_fault(error: Exception, asked: SentRequest) -> KubeError:
     )
 
 
-def status_fault(
+def status_error(
     status: int, headers: Mapping[str, str], body: bytes, asked: SentRequest
 ) -> KubeError:
     """Return why a complete answer is not the one that was asked for."""
@@ -180,7 +180,7 @@ def status_fault(
         f"{asked.host} {verb} {asked.request} ({status}): {words}",
         status=status,
         retry_after=_retry_after(headers.get("Retry-After")),
-        said=said,
+        api_status=said,
         audit_id=audit_id(headers),
     )
 
@@ -193,7 +193,7 @@ def audit_id(headers: Mapping[str, str]) -> str:
     return clean_text(headers.get("Audit-Id", ""), LONGEST_ID)
 
 
-def not_json_fault(
+def not_json_error(
     status: int, headers: Mapping[str, str], body: bytes, asked: SentRequest
 ) -> KubeError:
     """Return what is wrong with a success whose content cannot be an answer of Kubernetes."""

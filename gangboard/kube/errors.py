@@ -92,7 +92,7 @@ def clean_text(text: str, limit: int = LONGEST_SENTENCE) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
-class Reach(StrEnum):
+class WriteOutcome(StrEnum):
     """How far a write that failed has come."""
 
     NOT_SENT = "not-sent"
@@ -113,7 +113,7 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ApiStatus:
     """What the Kubernetes Status of a refusal says; all empty when something else was sent.
 
     Texts are cleaned and cut, and a token that we sent is not in them.
@@ -139,7 +139,7 @@ class KubeError(Exception):
         *,
         status: int | None = None,
         retry_after: float | None = None,
-        said: Said = Said(),
+        api_status: ApiStatus = ApiStatus(),
         audit_id: str = "",
     ) -> None:
         super().__init__(str(code), sentence)
@@ -150,10 +150,10 @@ class KubeError(Exception):
         """The HTTP status, where the server gave one."""
         self.retry_after = retry_after
         """Seconds that the server asked to wait, at most 60."""
-        self.said = said
+        self.api_status = api_status
         self.audit_id = audit_id
         """Under which id the server's audit log has the request, where it said so."""
-        self.reach: Reach | None = None
+        self.write_outcome: WriteOutcome | None = None
         """How far a write has come; None for requests that only read."""
 
     @property
@@ -162,7 +162,11 @@ class KubeError(Exception):
 
         In the 404 of a create the missing object can be the namespace: see `said.kind`.
         """
-        return self.status == 404 and self.said.reason == "NotFound" and bool(self.said.name)
+        return (
+            self.status == 404
+            and self.api_status.reason == "NotFound"
+            and bool(self.api_status.name)
+        )
 
     @property
     def permanent(self) -> bool:

@@ -64,20 +64,20 @@ class NamedFiles:
     """Whether `tokenFile` may name one. Its text is sent to the server that the kubeconfig names."""
 
 
-MOST_CONTEXTS = 100
+MAX_CONTEXTS = 100
 LONGEST_NAME = 253
 """Characters of a context that is listed."""
 
 
 def context_names(text: str) -> tuple[str, ...]:
-    """Return the names of the first MOST_CONTEXTS contexts in their order; none for any other text."""
+    """Return the names of the first MAX_CONTEXTS contexts in their order; none for any other text."""
     try:
         document = load_document(text)
         found = _named(document, "contexts", "context") if isinstance(document, dict) else {}
     except CredentialError:
         return ()
     usable = (name for name in found if name and name.isprintable() and len(name) <= LONGEST_NAME)
-    return tuple(islice(usable, MOST_CONTEXTS))
+    return tuple(islice(usable, MAX_CONTEXTS))
 
 
 def selected_entry(text: str, *, context: str | None, files: NamedFiles | None) -> Entry:

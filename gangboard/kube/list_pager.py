@@ -10,8 +10,8 @@ from gangboard.kube.connection import Query
 from gangboard.kube.errors import KubeError, KubeErrorCode
 
 PAGE_BYTES_TARGET = 64 * 1024 * 1024
-MOST_PAGES = 5000
-MOST_BYTES = 4 * 1024**3
+MAX_PAGES = 5000
+MAX_LIST_BYTES = 4 * 1024**3
 """Most bytes of one list. 150,000 pods are 300 pages and 0.9 GB."""
 
 
@@ -55,7 +55,7 @@ def pages(
     """Each page of one list, decoded, in order; each has the reader's total deadline for itself.
 
     `limit` is in objects and is halved whenever a page is larger than `page_bytes_target` bytes.
-    `most_bytes` of the whole list; None means MOST_BYTES. No page is asked for later than `seconds`
+    `most_bytes` of the whole list; None means MAX_LIST_BYTES. No page is asked for later than `seconds`
     from now; None means any time.
     Raises KubeError; with code `gone` the snapshot is lost and the whole list must start again,
     and what was yielded so far is no proof that anything else does not exist.
@@ -64,9 +64,9 @@ def pages(
     token = ""
     seen: set[str] = set()
     size = 0
-    most = MOST_BYTES if most_bytes is None else most_bytes
+    most = MAX_LIST_BYTES if most_bytes is None else most_bytes
     until = None if seconds is None else time.monotonic() + seconds
-    for _ in range(MOST_PAGES):
+    for _ in range(MAX_PAGES):
         body, limit = _page(reader, path, fixed, limit, token)
         if len(body) > page_bytes_target:
             limit = max(1, limit // 2)
@@ -88,7 +88,7 @@ def pages(
             return
         if until is not None and time.monotonic() > until:
             raise _endless(reader, path, KubeErrorCode.TIMEOUT, f"{seconds:g} s")
-    raise _endless(reader, path, KubeErrorCode.TOO_LARGE, f"{MOST_PAGES} pages")
+    raise _endless(reader, path, KubeErrorCode.TOO_LARGE, f"{MAX_PAGES} pages")
 
 
 def _endless(reader: Reader, path: str, code: str, most: str) -> KubeError:

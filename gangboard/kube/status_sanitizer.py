@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gangboard.kube.errors import Cause, Said, clean_text
+from gangboard.kube.errors import Cause, ApiStatus, clean_text
 
 LONGEST_MESSAGE = 1000
 """Characters. Admission policies are wordy before they come to the point."""
@@ -12,7 +12,7 @@ LONGEST_WORD = 128
 """Characters of reasons, kinds and names of fields."""
 LONGEST_VALUE = 200
 """Characters of `Invalid value: …` and what follows that are shown as they are."""
-MOST_CAUSES = 16
+MAX_CAUSES = 16
 
 _INVALID = "Invalid value: "
 
@@ -39,25 +39,25 @@ class _Status(msgspec.Struct):
 _STATUS = msgspec.json.Decoder(_Status)
 
 
-def read_status(body: bytes, secret: str = "") -> Said:
-    """Read the body of a refusal; an empty Said when it is something else than a Status.
+def read_status(body: bytes, secret: str = "") -> ApiStatus:
+    """Read the body of a refusal; an empty ApiStatus when it is something else than a Status.
 
     `secret`: the token that was sent, which a server may repeat.
     """
     try:
         status = _STATUS.decode(body)
     except (msgspec.DecodeError, RecursionError):
-        return Said()
+        return ApiStatus()
     if status.kind != "Status":
-        return Said()
+        return ApiStatus()
 
     def clean(text: str, limit: int = LONGEST_WORD) -> str:
         longer = clean_text(without_value(text), limit * 4)
         return clean_text(longer.replace(secret, "[token]") if secret else longer, limit)
 
     details = status.details or _Details()
-    causes = (details.causes or [])[:MOST_CAUSES]
-    return Said(
+    causes = (details.causes or [])[:MAX_CAUSES]
+    return ApiStatus(
         reason=clean(status.reason),
         message=clean(status.message, LONGEST_MESSAGE),
         kind=clean(details.kind),

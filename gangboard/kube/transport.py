@@ -129,7 +129,7 @@ class TLSConnection(HTTPSConnection):
         wire: DeadlineSocket | None = getattr(self, "wire", None)
         return wire is not None and wire.has_written
 
-    def connect_until(self, until: float) -> None:
+    def connect_by(self, until: float) -> None:
         """Connect, and give up at the moment `until` at the latest. Raises OSError."""
         self._until = until
         self.connect()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 
 from gangboard.kube.connection import Connection, Query
-from gangboard.kube.error_translation import WIRE_FAULTS
+from gangboard.kube.error_translation import TRANSPORT_ERRORS
 from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.kube.transport import DeadlineSocket, TLSConnection
 
@@ -50,7 +50,7 @@ class Unchunker:
     def __init__(self) -> None:
         self.finished = False
         """The last chunk was seen: this is the end, not a broken connection."""
-        self.has_rest = False
+        self.has_remainder = False
         """Bytes came behind the end, which belong to nothing."""
         self._left = 0
         self._line = bytearray()
@@ -77,7 +77,7 @@ class Unchunker:
             if end >= 0:
                 self._take_line(bytes(self._line).strip())
                 self._line.clear()
-        self.has_rest |= position < len(data)
+        self.has_remainder |= position < len(data)
         return bytes(payload)
 
     def _take_line(self, line: bytes) -> None:
@@ -104,7 +104,7 @@ class LineSplitter:
         self._tail = bytearray()
 
     @property
-    def has_rest(self) -> bool:
+    def has_remainder(self) -> bool:
         """A line has begun and not ended."""
         return bool(self._tail.strip())
 
@@ -243,9 +243,9 @@ class Watch:
                 yield lines
             if self._closed.is_set():
                 return
-        if splitter.has_rest or (frames and not frames.finished):
+        if splitter.has_remainder or (frames and not frames.finished):
             raise self._error(KubeErrorCode.BROKEN_OFF, "broke off in the middle of")
-        self._was_read = frames is not None and not frames.has_rest
+        self._was_read = frames is not None and not frames.has_remainder
 
     def _read(self, wire: DeadlineSocket, heard_at: float, ends_at: float) -> bytes | None:
         """Wait for at least one byte and return what has arrived; empty at its end, None when we end it."""
@@ -267,7 +267,7 @@ class Watch:
                 "is silently dead: nothing, not even a bookmark, came for",
                 silent,
             ) from error
-        except WIRE_FAULTS as error:
+        except TRANSPORT_ERRORS as error:
             raise self._error(KubeErrorCode.BROKEN_OFF, "broke off in the middle of") from error
 
     def _split(self, data: bytes, frames: Unchunker | None, splitter: LineSplitter) -> list[bytes]:

@@ -11,7 +11,7 @@ IDLE_SECONDS = 30.0
 """Load balancers forget a silent connection sooner or later, and do not say so."""
 
 
-class KeptConnections:
+class WatchConnections:
     """Open connections to one API server that nobody uses now. Thread-safe."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ import msgspec
 from gangboard import __version__
 from gangboard.kube.connection import JSON, Connection
 from gangboard.kube.error_translation import audit_id
-from gangboard.kube.errors import KubeError, Reach
+from gangboard.kube.errors import KubeError, WriteOutcome
 
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
@@ -134,7 +134,9 @@ class WriteClient:
                 tls, method, path, query, body, headers, deadline=deadline
             )
         except KubeError as error:
-            error.reach = _reach(error, method) if tls.has_written else Reach.NOT_SENT
+            error.write_outcome = (
+                _reach(error, method) if tls.has_written else WriteOutcome.NOT_SENT
+            )
             raise
         return Answer(answer, response.status, audit_id(response.headers))
 
@@ -144,7 +146,7 @@ def _query(dry_run: bool, field_manager: str) -> list[tuple[str, str]]:
     return [("dryRun", "All"), *pairs] if dry_run else pairs
 
 
-def _reach(error: KubeError, method: str) -> Reach:
+def _reach(error: KubeError, method: str) -> WriteOutcome:
     """Return what is known about a write of which a byte has left.
 
     A 4xx is a refusal, whoever between us and the store gives it; a 408 is a proxy that has waited
@@ -155,8 +157,8 @@ def _reach(error: KubeError, method: str) -> Reach:
     """
     status = error.status or 0
     if 400 <= status < 500 and status != 408:
-        return Reach.ANSWERED
-    before_storing = _REFUSED_BY_WEBHOOK.match(error.said.message)
+        return WriteOutcome.ANSWERED
+    before_storing = _REFUSED_BY_WEBHOOK.match(error.api_status.message)
     if status >= 500 and before_storing and method != "DELETE":
-        return Reach.ANSWERED
-    return Reach.UNKNOWN
+        return WriteOutcome.ANSWERED
+    return WriteOutcome.UNKNOWN

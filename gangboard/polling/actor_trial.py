@@ -19,7 +19,7 @@ from gangboard.polling.cluster_trial import ANSWER_DEADLINE, CONNECT_DEADLINE, T
 from gangboard.store.clusters import gang_namespaces
 from gangboard.store.models import Cluster
 
-MOST_NAMESPACES = 20
+MAX_NAMESPACES = 20
 """Namespaces with gangs that are asked for, where a right is missing in the whole cluster."""
 _UNTOLD = frozenset({KubeErrorCode.FORBIDDEN, KubeErrorCode.NOT_FOUND})
 """Errors of a review that say that this server does not answer it."""
@@ -51,7 +51,7 @@ class ActorTrial:
     uid: str
     """uid of the namespace `kube-system`; mostly empty, because an actor may not get it."""
     levers: tuple[TriedLever, ...] = field(default=())
-    is_told: bool = True
+    can_review_access: bool = True
     """The server lets the account ask what it may do, as nearly all do."""
 
     @property
@@ -59,7 +59,7 @@ class ActorTrial:
         """`answers the actor, v1.37.2: it may use 3 of 4 levers; may not patch jobs.batch`."""
         version = f", {self.server_version}" if self.server_version else ""
         head = f"answers the actor{version}"
-        if not self.is_told:
+        if not self.can_review_access:
             return f"{head}, and does not say what the account may do"
         if not self.levers:
             return f"{head}: it serves no kind with a lever"
@@ -92,7 +92,7 @@ class ActorTrial:
 
 def try_actor_of(cluster: Cluster, access: Access) -> ActorTrial:
     """Ask a watched cluster which of its levers an account may use. Raises KubeError where it does not answer."""
-    namespaces = gang_namespaces(cluster, most=MOST_NAMESPACES)
+    namespaces = gang_namespaces(cluster, most=MAX_NAMESPACES)
     # The reader's poll may be older than what is served now: the actor's own discovery counts.
     return try_actor(access, Wanted(parallelism=cluster.parallelism_lever), namespaces)
 
@@ -118,7 +118,7 @@ def try_actor(access: Access, wanted: Wanted, namespaces: Sequence[str] = ()) ->
         rights = {right for lever in levers for right in lever.rights}
         denied = _denied(connection, rights, give_up_at)
         if denied is None:
-            return ActorTrial(found.server_version, found.cluster_uid, is_told=False)
+            return ActorTrial(found.server_version, found.cluster_uid, can_review_access=False)
         inside = _allowed_inside(connection, denied, namespaces, give_up_at)
     return ActorTrial(
         found.server_version,
@@ -161,7 +161,7 @@ def _allowed_inside(
 ) -> dict[str, set[Right]]:
     """Return namespace → rights of `denied` that the account has there, of those that could be told."""
     found: dict[str, set[Right]] = {}
-    for namespace in namespaces[:MOST_NAMESPACES] if denied else ():
+    for namespace in namespaces[:MAX_NAMESPACES] if denied else ():
         _check_time(connection, give_up_at)
         try:
             rules = namespace_rules(connection, namespace)

@@ -91,7 +91,7 @@ class AssessmentIndex:
         self._kinds: dict[PodKind, PodKind] = {}
         """One object for each kind: thousands of gangs ask for the same."""
 
-    def note(
+    def record(
         self, root: str, pods: Sequence[Pod], room: ClusterCapacity, *, version: int, pending: bool
     ) -> None:
         """Remember that a gang was judged on a room of this version, with these pods."""
@@ -121,16 +121,16 @@ class AssessmentIndex:
             (self._kinds.setdefault(kind, kind), count, waiting) for kind, count, waiting in pods
         )
 
-    def drop(self, root: str) -> None:
+    def remove(self, root: str) -> None:
         """Forget a gang."""
         self._add(self._notes.pop(root, None), -1)
         self._pending.discard(root)
 
-    def behind(self, version: int) -> set[str]:
+    def outdated(self, version: int) -> set[str]:
         """Return the pending gangs that were judged on a room before this one."""
         return {root for root in self._pending if self._notes[root].version < version}
 
-    def kinds(self, most: int) -> list[tuple[PodKind, int]]:
+    def common_pod_kinds(self, most: int) -> list[tuple[PodKind, int]]:
         """Return kinds of pods with the number of those that wait.
 
         First the ones of which most wait, then the most frequent others.

@@ -31,18 +31,18 @@ from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.gang_rows import differs, gang_row
 from gangboard.polling.input_digests import InputDigests, is_repeatable, is_settled, is_stopped
 from gangboard.polling.visibility import (
-    groups_seen,
+    group_resource,
     is_followed,
     is_listed,
-    is_on_its_way,
-    is_ready_to_judge,
+    is_resource_awaited,
+    is_ready_to_assess,
     is_unobserved,
     known_kinds,
     kubernetes_minor,
     queue_visibility,
-    unobserved,
-    unreadable,
-    why_no_room,
+    unobserved_resources,
+    unreadable_by_namespace,
+    why_capacity_unknown,
 )
 from gangboard.store.gang_search import save_search
 from gangboard.store.gangs import VerdictInputs, unpack_memory
@@ -61,7 +61,7 @@ GANGS_AT_ONCE = 100
 PENDING_AT_ONCE = 25
 SLICE = 0.5
 """Seconds after which a round over the pending gangs lets news go first."""
-SETTLED = timedelta(seconds=15)
+WATCHED_AFTER = timedelta(seconds=15)
 """What was read while nobody had looked is judged by then."""
 _DEFAULT = "default"
 """Namespace of events about cluster-scoped objects."""
@@ -96,16 +96,16 @@ class Assessor:
         `settle`: do not leave anything for later. Raises LeaseLostError.
         """
         cache = self._cache
-        waiting = cache.unjudged
+        waiting = cache.unassessed
         waiting |= set(roots)
-        if not is_ready_to_judge(cache.watched) or self._awaits_owners():
+        if not is_ready_to_assess(cache.watched) or self._awaits_owners():
             return False
-        if cache.silence.keeps_from_judging(cache.watched, now, settle=settle):
+        if cache.outage_tracker.suspends_assessment(cache.watched, now, settle=settle):
             cache.followed_since = None
             return False
-        autoscaling, seen_anew = cache.autoscaling.look(now)
-        waiting |= seen_anew | cache.pod_claims.look(now)
-        now_unobserved = unobserved(cache.watched, now)
+        autoscaling, seen_anew = cache.autoscaling.observe(now)
+        waiting |= seen_anew | cache.pod_claims.observe(now)
+        now_unobserved = unobserved_resources(cache.watched, now)
         everything = not cache.assessed_all or now_unobserved != cache.unobserved
         waiting |= self._read_otherwise() | self._queued_otherwise(now)
         cache.unobserved = now_unobserved
@@ -116,9 +116,9 @@ class Assessor:
             )
         wanted = sorted(waiting)
         waiting.clear()
-        why = why_no_room(cache.watched, now)
+        why = why_capacity_unknown(cache.watched, now)
         usage = cache.node_usage
-        cluster = self._cluster_view(now, usage.at(why), autoscaling)
+        cluster = self._cluster_view(now, usage.capacity(why), autoscaling)
         moment = _Moment(now, cluster, usage.version, self._is_watched(now), digests)
         changed = False
         for start in range(0, len(wanted), GANGS_AT_ONCE):
@@ -128,7 +128,7 @@ class Assessor:
             # Only now: a cluster that says "complete" before its gangs are there says "none".
             cache.assessed_all = True
             if is_listed(cache.watched):
-                save_first_listing(cache.claim, at=now)
+                save_first_listing(cache.lease, at=now)
         changed |= self._assess_pending(why, moment, settle=settle)
         changed |= cache.capacity.write(why, now, at_once=settle or everything)
         cache.trends.write(now, all_seen=not cache.unobserved)
@@ -141,7 +141,7 @@ class Assessor:
         unchanged = {
             root: inputs.pod_kinds
             for root, inputs in last.items()
-            if root not in cache.unjudged and inputs.digest == digests.of(root)
+            if root not in cache.unassessed and inputs.digest == digests.of(root)
         }
         cache.assessments.restore(unchanged, version=cache.node_usage.version)
         return roots - unchanged.keys()
@@ -150,22 +150,22 @@ class Assessor:
         """Whether owners that groups turned out to have are awaited, before anything was judged: not later on."""
         watched = self._cache.watched
         return not self._cache.assessed_all and any(
-            is_on_its_way(watched[key]) for key in registry.read_on_demand()
+            is_resource_awaited(watched[key]) for key in registry.read_on_demand()
         )
 
     def _is_watched(self, now: datetime) -> bool:
         """Whether what is new now happened just now: not while nobody looked, nor in a first list."""
         cache = self._cache
-        if not is_followed(cache.watched, cache.made_at, now):
+        if not is_followed(cache.watched, cache.created_at, now):
             cache.followed_since = None
             return False
         cache.followed_since = cache.followed_since or now
-        return now - cache.followed_since >= SETTLED
+        return now - cache.followed_since >= WATCHED_AFTER
 
     def _read_otherwise(self) -> set[str]:
         """Return the gangs of namespaces in which other objects cannot be read than before."""
         cache = self._cache
-        before, cache.unreadable = cache.unreadable, unreadable(cache.watched)
+        before, cache.unreadable = cache.unreadable, unreadable_by_namespace(cache.watched)
         now = cache.unreadable
         return cache.roots_in({one for one in {*before, *now} if before.get(one) != now.get(one)})
 
@@ -181,7 +181,7 @@ class Assessor:
         )
         if before in (None, cache.queue_visibility):
             return set()
-        rows = Gang.objects.filter(cluster_id=cache.claim.cluster_id, gone_at=None)
+        rows = Gang.objects.filter(cluster_id=cache.lease.cluster_id, gone_at=None)
         stopped = rows.filter(stage=Stage.ADMISSION.value) | rows.filter(
             health=Health.SUSPENDED.value
         )
@@ -195,7 +195,7 @@ class Assessor:
         stop_at = time.monotonic() + SLICE
         for _ in range(ROUNDS if settle else 1):
             if not cache.pending.begin(
-                cache.node_usage.at(why), cache.node_usage.version, at_once=settle
+                cache.node_usage.capacity(why), cache.node_usage.version, at_once=settle
             ):
                 break
             while (part := cache.pending.take(PENDING_AT_ONCE)) is not None:
@@ -210,7 +210,7 @@ class Assessor:
 
     def _stored_roots(self) -> set[str]:
         """Gangs that the store still shows: those whose owner is gone are found by them."""
-        rows = Gang.objects.filter(cluster_id=self._cache.claim.cluster_id, gone_at=None)
+        rows = Gang.objects.filter(cluster_id=self._cache.lease.cluster_id, gone_at=None)
         return set(rows.values_list("uid", flat=True))
 
     def _assess_some(self, roots: Sequence[str], moment: _Moment) -> bool:
@@ -218,9 +218,9 @@ class Assessor:
         present = [root for root in roots if cache.ownership_graph.root_of(root) == root]
         gone = sorted(set(roots) - set(present))
         for root in gone:
-            cache.assessments.drop(root)
+            cache.assessments.remove(root)
             cache.rechecks.drop(root)
-            cache.node_usage.mark_whole(root)
+            cache.node_usage.mark_complete(root)
         before = cache.gangs.read(present)
         present = self._without_leftovers(present, before, moment.now)
         rows = [
@@ -243,7 +243,7 @@ class Assessor:
         cache, kept = self._cache, []
         for root in roots:
             controller = cache.ownership_graph.controller_of(root)
-            seconds = cache.leftovers.patience_left(controller) if root not in before else 0.0
+            seconds = cache.deleted_owners.grace_left(controller) if root not in before else 0.0
             if seconds:
                 cache.rechecks.schedule(root, now + timedelta(seconds=seconds))
             else:
@@ -263,14 +263,14 @@ class Assessor:
         if verdict.recheck_at is not None:
             self._cache.rechecks.schedule(uid, verdict.recheck_at)
         self._note(gang, verdict, moment.version)
-        claim, name = self._cache.claim, self._cache.cluster_name
+        lease, name = self._cache.lease, self._cache.cluster_name
         old, watched = before.get(uid), moment.watched
         inputs = None
         if is_settled and is_repeatable(verdict.finding.health, gang.memory, verdict.memory):
             digest = moment.digests.of(uid)
             inputs = VerdictInputs(digest, self._cache.assessments.pack(uid))
         return gang_row(
-            claim.cluster_id, name, gang, verdict, old, moment.now, watched=watched, inputs=inputs
+            lease.cluster_id, name, gang, verdict, old, moment.now, watched=watched, inputs=inputs
         )
 
     def _note(self, gang: GangModel, verdict: Verdict, version: int) -> None:
@@ -280,15 +280,15 @@ class Assessor:
         if root.kind == "Pod":
             # Single pods that have their node are no gangs whose like somebody makes room for.
             pods = [pod for pod in pods if not pod.is_placed]
-        self._cache.assessments.note(
+        self._cache.assessments.record(
             root.uid, pods, gang.cluster.room, version=version, pending=bool(verdict.fit)
         )
         holds = any(pod.is_live and (pod.node or pod.nominated_node) for pod in gang.pods)
         if holds and not is_whole(finding.stage.value, finding.code):
             waits = waiting_pod_sets(gang.pods, gang.cluster.room, gang.groups)
-            self._cache.node_usage.mark_broken(root.uid, waits)
+            self._cache.node_usage.mark_incomplete(root.uid, waits)
         else:
-            self._cache.node_usage.mark_whole(root.uid)
+            self._cache.node_usage.mark_complete(root.uid)
 
     def _store(
         self,
@@ -299,10 +299,10 @@ class Assessor:
         now: datetime,
     ) -> bool:
         """Store rows that differ under a new version, and memories that differ under the old one."""
-        cluster_id = self._cache.claim.cluster_id
+        cluster_id = self._cache.lease.cluster_id
         if not (fresh or quiet or gone):
             return False
-        with writing(self._cache.claim):
+        with writing(self._cache.lease):
             version = next_version(cluster_id) if fresh or gone else 0
             for row in fresh:
                 row["changed_version"] = version
@@ -326,7 +326,7 @@ class Assessor:
         graph = cache.ownership_graph
         foreign_pods = {root: graph.foreign_pods(root, members[root]) for root in roots}
         placeholders = {root: graph.placeholders(root, members[root]) for root in roots}
-        claims = {root: cache.autoscaling.subjects(members[root]) for root in roots}
+        claims = {root: cache.autoscaling.claim_uids(members[root]) for root in roots}
         makers = {root: cache.ownership_graph.makers(members[root]) for root in roots}
         events = {
             root: cache.events.about(
@@ -353,7 +353,7 @@ class Assessor:
             for uid, one in objects.items()
             if isinstance(one, Owner) and is_stopped(one)
         }
-        suspends = recorded_suspends(cache.claim.cluster_id, stopped)
+        suspends = recorded_suspends(cache.lease.cluster_id, stopped)
         for root in roots:
             if root not in objects:
                 continue
@@ -362,7 +362,9 @@ class Assessor:
             entries = [one for one in members_there if isinstance(one, QueueEntry)]
             queued = [one for one in members_there if isinstance(one, Group) and one.queue]
             old = before.get(root)
-            troubles, look_again_at = cache.pod_claims.troubles(members[root], moment.now)
+            unusable_claims, look_again_at = cache.pod_claims.unusable_claims(
+                members[root], moment.now
+            )
             if look_again_at is not None:
                 cache.rechecks.schedule(root, look_again_at)
             sharing = [objects[uid] for uid in foreign_pods[root] if uid in objects]
@@ -379,7 +381,7 @@ class Assessor:
                     memory=unpack_memory(old["memory"]) if old else {},
                     memory_since=old["first_seen_at"] if old else None,
                     queues=cache.queues.named_by((*entries, *queued)),
-                    claims=troubles,
+                    claims=unusable_claims,
                     suspensions=cache.suspend_history.of(members[root]),
                     recorded_suspends={
                         uid: suspends[uid] for uid in members[root] if uid in suspends
@@ -389,7 +391,7 @@ class Assessor:
                         for uid, taker in victims[root].items()
                         if isinstance(pod := objects.get(uid), Pod)
                     ],
-                    takers=cache.takers(told, entries),
+                    takers=cache.preemptors(told, entries),
                 ),
                 moment.cluster,
                 moment.now,
@@ -402,7 +404,7 @@ class Assessor:
         """Return what holds for all gangs now. `cache.unobserved` is up to date."""
         cache = self._cache
         discovery = cache.discovery
-        groups = groups_seen(cache.watched)
+        groups = group_resource(cache.watched)
         unseen = {one.resource for one in cache.unobserved}
         return ClusterView(
             nodes=cache.nodes,

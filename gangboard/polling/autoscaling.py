@@ -15,7 +15,7 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.pod import Pod
 from gangboard.domain.watch_state import WatchState
 from gangboard.facts.provisioning import is_about_claim, named_claim
-from gangboard.polling.resource_watch import Watched
+from gangboard.polling.resource_watch import WatchedResource
 from gangboard.polling.visibility import is_unobserved
 
 AUTOSCALING = (NODE_CLAIM, PROVISIONING_REQUEST)
@@ -29,7 +29,7 @@ class AutoscalingTracker:
     """The NodeClaims of a cluster with the pods that Karpenter's events name them to; and its
     ProvisioningRequests with the pods that consume them."""
 
-    def __init__(self, graph: OwnershipGraph, watched: Mapping[str, Watched]) -> None:
+    def __init__(self, graph: OwnershipGraph, watched: Mapping[str, WatchedResource]) -> None:
         self._graph = graph
         self._watched = watched
         self._claims: dict[str, NodeClaim] = {}
@@ -93,7 +93,7 @@ class AutoscalingTracker:
             self._forget(name)
         return self._gangs(name)
 
-    def note(self, event: Event) -> set[str]:
+    def put_event(self, event: Event) -> set[str]:
         """Remember what an event says of a claim; return the gangs that wait for that claim.
 
         An event about a pod touches that pod's gang anyway.
@@ -120,15 +120,15 @@ class AutoscalingTracker:
                     released |= set() if name in self._claims else self._forget(name)
         return released
 
-    def is_asked_for(self, uid: str) -> bool:
+    def is_awaited(self, uid: str) -> bool:
         """Whether a pod was nominated to the claim of that uid."""
         return self._names.get(uid) in self._pods
 
-    def keeps(self, uid: str) -> bool:
+    def keeps_events_of(self, uid: str) -> bool:
         """Whether events about that uid are kept for a claim: it is there, or is asked for."""
-        return self._names.get(uid) in self._claims or self.is_asked_for(uid)
+        return self._names.get(uid) in self._claims or self.is_awaited(uid)
 
-    def subjects(self, pods: Iterable[str]) -> list[str]:
+    def claim_uids(self, pods: Iterable[str]) -> list[str]:
         """Return the uids of claims that were named to any of these pods, as events have them."""
         names = {name for uid in pods for name in self._named.get(uid, _NOBODY)}
         return [uid for name in sorted(names) for uid in sorted(self._uids.get(name, _NOBODY))]
@@ -143,7 +143,7 @@ class AutoscalingTracker:
             self._names.pop(uid, None)
         return uids
 
-    def look(self, now: datetime) -> tuple[Autoscaling, set[str]]:
+    def observe(self, now: datetime) -> tuple[Autoscaling, set[str]]:
         """Return what can be seen, and the gangs for which that has changed by more than an object.
 
         Where claims were listed for the first time, one that is not there is gone from then on.
@@ -165,7 +165,7 @@ class AutoscalingTracker:
             return False, ""
         if is_unobserved(watched, now):
             return False, watched.state
-        if watched.lost:
+        if watched.unreadable_names:
             return False, "not all can be read"
         return watched.is_current, ""
 

@@ -21,7 +21,7 @@ from gangboard.store.observations import forget_other_decoders
 _COLUMNS = ("resource", "uid", "namespace", "name", "resource_version", "data")
 PORTION = 2000
 """Stored objects that are read at once."""
-RENEW_EVERY = 3.0
+RENEW_INTERVAL = 3.0
 """Seconds between two renewals of the lease meanwhile."""
 
 
@@ -31,10 +31,10 @@ def warm_up(cache: ClusterCache) -> None:
     Keeps the lease meanwhile. Raises LeaseLostError.
     """
     forget_other_decoders(
-        cache.claim,
+        cache.lease,
         {key: decoder_fingerprint(watched.resource) for key, watched in cache.watched.items()},
     )
-    for state in ResourceState.objects.filter(cluster_id=cache.claim.cluster_id):
+    for state in ResourceState.objects.filter(cluster_id=cache.lease.cluster_id):
         watched = cache.watched.get(state.resource)
         if watched is None:
             continue
@@ -44,7 +44,7 @@ def warm_up(cache: ClusterCache) -> None:
         watched.resource_version = watched.revision.newest = state.resource_version
         watched.listed_at = state.listed_at
         watched.contact_at = state.contact_at
-        cache.silence.saw(state.contact_at)
+        cache.outage_tracker.restore_contact(state.contact_at)
         if len(state.problems) < state.problems_count:
             watched.resource_version = ""  # which others cannot be read only a list can tell
         # Without a resourceVersion its rows may be of another decoder, which kept less.
@@ -52,18 +52,18 @@ def warm_up(cache: ClusterCache) -> None:
         for problem in state.problems:
             whose = (problem["namespace"], problem["name"])
             lost = bool(problem.get("lost"))
-            watched.take_problem(DecodeProblem(*whose, "", problem["sentence"], lost))
+            watched.add_problem(DecodeProblem(*whose, "", problem["sentence"], lost))
     understood = True
     for resource, uid, namespace, name, version, data in stored_objects(cache):
         cache.versions[resource][uid] = version
         cache.names[resource][uid] = (namespace, name)
-        cache.contents[uid] = content_digest(data)
+        cache.object_digests[uid] = content_digest(data)
         if resource in cache.watched:
             understood &= _recall(cache, resource, version, bytes(data))
-    cache.preemptions.note_roots()
+    cache.preemptions.update_roots()
     if understood:
         cache.events.drop_orphaned()
-    gangs = Gang.objects.filter(cluster_id=cache.claim.cluster_id, gone_at=None)
+    gangs = Gang.objects.filter(cluster_id=cache.lease.cluster_id, gone_at=None)
     columns = ("uid", "recheck_at", "stage", "code", "memory")
     for uid, recheck_at, stage, code, memory in gangs.values_list(*columns).iterator():
         inputs = unpack_inputs(memory)
@@ -72,7 +72,7 @@ def warm_up(cache: ClusterCache) -> None:
         if recheck_at is not None:
             cache.rechecks.schedule(uid, recheck_at)
         if not is_whole(stage, code):
-            cache.node_usage.mark_broken(uid)
+            cache.node_usage.mark_incomplete(uid)
 
 
 def _recall(cache: ClusterCache, resource: str, version: str, data: bytes) -> bool:
@@ -90,10 +90,10 @@ def _recall(cache: ClusterCache, resource: str, version: str, data: bytes) -> bo
         return False
     if isinstance(model, Linked):
         # Every gang is judged after this: nobody asks which ones it touches.
-        cache.take_in(model)
+        cache.notify_listeners(model)
         cache.ownership_graph.load(model)
     else:
-        cache.remember(model)
+        cache.put(model)
     return True
 
 
@@ -103,11 +103,11 @@ def stored_objects(cache: ClusterCache) -> Iterator[tuple[Any, ...]]:
     In portions that are read to the end: SQLite lets nobody write in the middle of a query, and
     the lease is renewed between them.
     """
-    rows = WatchedObject.objects.filter(cluster_id=cache.claim.cluster_id).order_by("uid")
+    rows = WatchedObject.objects.filter(cluster_id=cache.lease.cluster_id).order_by("uid")
     last, renewed_at = "", time.monotonic()
     while portion := list(rows.filter(uid__gt=last).values_list(*_COLUMNS)[:PORTION]):
         yield from portion
         last = portion[-1][1]
-        if time.monotonic() - renewed_at > RENEW_EVERY:
-            renew_lease(cache.claim)
+        if time.monotonic() - renewed_at > RENEW_INTERVAL:
+            renew_lease(cache.lease)
             renewed_at = time.monotonic()

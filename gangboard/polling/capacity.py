@@ -55,9 +55,9 @@ class CapacityWriter:
     """Keeps the tables of one cluster's capacity as they should be, with few writes."""
 
     def __init__(
-        self, claim: ClusterLease, node_usage: NodeUsageTracker, assessments: AssessmentIndex
+        self, lease: ClusterLease, node_usage: NodeUsageTracker, assessments: AssessmentIndex
     ) -> None:
-        self._claim = claim
+        self._lease = lease
         self._node_usage = node_usage
         self._assessments = assessments
         self._looked_at = -math.inf
@@ -74,7 +74,7 @@ class CapacityWriter:
 
         Raises LeaseLostError.
         """
-        room = self._node_usage.at(why)
+        room = self._node_usage.capacity(why)
         seen = (self._node_usage.version, self._assessments.version)
         if seen == self._seen:
             return False
@@ -90,7 +90,7 @@ class CapacityWriter:
 
     def _recall(self) -> None:
         """Begin from what is stored."""
-        cluster_id = self._claim.cluster_id
+        cluster_id = self._lease.cluster_id
         self._nodes.clear()
         self._digests = {row.name: _digest(row) for row in stored_nodes(cluster_id)}
         self._shapes = stored_shapes(cluster_id)
@@ -102,13 +102,13 @@ class CapacityWriter:
         summary = (room.why, [asdict(shape) for shape in shapes])
         if not changed and not gone and summary == self._shapes:
             return False
-        cluster_id = self._claim.cluster_id
+        cluster_id = self._lease.cluster_id
         rows = [row for row, _ in changed]
         while len(rows) > CHUNK:
-            with writing(self._claim):
+            with writing(self._lease):
                 save_nodes(cluster_id, rows[:CHUNK])
             rows = rows[CHUNK:]
-        with writing(self._claim):
+        with writing(self._lease):
             save_capacity(cluster_id, changed=rows, gone=gone, shapes=shapes, why=room.why, at=now)
             next_version(cluster_id)
         self._digests.update((row.name, digest) for row, digest in changed)
@@ -158,7 +158,7 @@ class CapacityWriter:
     def _held(self) -> _Held:
         """Return what gangs hold that are not whole."""
         held: _Held = defaultdict(lambda: defaultdict(int))
-        for resident in self._node_usage.broken():
+        for resident in self._node_usage.incomplete_gangs():
             for name, load in resident.loads.items():
                 for resource, amount in _taken(load):
                     held[name][resource] += amount
@@ -167,7 +167,10 @@ class CapacityWriter:
     # What fits
 
     def _fits(self, room: ClusterCapacity) -> list[ShapeCapacity]:
-        found = [_fit(room, kind, waiting) for kind, waiting in self._assessments.kinds(SHAPES)]
+        found = [
+            _fit(room, kind, waiting)
+            for kind, waiting in self._assessments.common_pod_kinds(SHAPES)
+        ]
         return sorted(found, key=_dearest_first)
 
 
@@ -245,8 +248,8 @@ def _digest(row: NodeCapacityRow) -> bytes:
 class TrendWriter:
     """Writes the minutes of one cluster in which its gangs are judged. The others have no row."""
 
-    def __init__(self, claim: ClusterLease, capacity: CapacityWriter) -> None:
-        self._claim = claim
+    def __init__(self, lease: ClusterLease, capacity: CapacityWriter) -> None:
+        self._lease = lease
         self._capacity = capacity
         self._written: datetime | None = None
 
@@ -259,9 +262,9 @@ class TrendWriter:
         minute = minute_of(now)
         if minute == self._written:
             return
-        with writing(self._claim):
+        with writing(self._lease):
             record_point(
-                self._claim.cluster_id,
+                self._lease.cluster_id,
                 at=now,
                 all_seen=all_seen,
                 room=self._capacity.accelerators(),

@@ -40,15 +40,15 @@ from gangboard.polling.capacity import CapacityWriter, TrendWriter
 from gangboard.polling.discovery_schedule import DiscoverySchedule
 from gangboard.polling.event_index import EventIndex
 from gangboard.polling.node_usage import NodeUsageTracker
-from gangboard.polling.pending_gangs import Pending, Rechecks
+from gangboard.polling.pending_gangs import PendingRounds, Rechecks
 from gangboard.polling.pod_claims import CLAIMS, PodClaimTracker
 from gangboard.polling.preemptions import Preemptions
 from gangboard.polling.queues import QueueTracker
-from gangboard.polling.reachability import ContactMeter, Silence
-from gangboard.polling.resource_watch import Watched
+from gangboard.polling.reachability import ContactMeter, OutageTracker
+from gangboard.polling.resource_watch import WatchedResource
 from gangboard.polling.row_cache import GangRowCache, ObjectCache
 from gangboard.polling.visibility import PODS_KEY
-from gangboard.polling.watch_history import Leftovers, SuspendHistory
+from gangboard.polling.watch_history import DeletedOwners, SuspendHistory
 from gangboard.store.cluster_leases import ClusterLease
 from gangboard.store.gangs import VerdictInputs
 
@@ -68,12 +68,12 @@ def resources() -> tuple[Resource, ...]:
 class ClusterCache:
     """Caches of one cluster. Thrown away when the lease is lost."""
 
-    claim: ClusterLease
+    lease: ClusterLease
     cluster_name: str
     credentials_stamp: bytes
     """The sealed credentials that the connection was made from; others mean a new cache."""
     connection: Connection
-    watched: dict[str, Watched]
+    watched: dict[str, WatchedResource]
     """By resource key: what is served and what is not."""
     discovery: Discovery | None = None
     discovery_schedule: DiscoverySchedule = field(default_factory=DiscoverySchedule)
@@ -86,26 +86,26 @@ class ClusterCache:
     """Resource key → uid → resourceVersion, to skip what has not changed."""
     names: dict[str, dict[str, tuple[str, str]]] = field(default_factory=lambda: defaultdict(dict))
     """Resource key → uid → (namespace, name)."""
-    contents: dict[str, bytes] = field(default_factory=dict)
+    object_digests: dict[str, bytes] = field(default_factory=dict)
     """uid → digest of the object as stored."""
     last_inputs: dict[str, VerdictInputs] = field(default_factory=dict)
     """Gang → inputs of its stored verdict, until the new holder has decided which gangs to judge."""
     nodes: dict[str, Node] = field(default_factory=dict)
     rechecks: Rechecks = field(default_factory=Rechecks)
     """Verdicts that waiting alone can change."""
-    leftovers: Leftovers = field(default_factory=Leftovers)
+    deleted_owners: DeletedOwners = field(default_factory=DeletedOwners)
     unobserved: tuple[Unobserved, ...] = ()
     """As of the last assessment of everything."""
     queue_visibility: str | None = None
     """What was known of queues when gangs were judged last; None before that."""
     unreadable: dict[str, tuple[Unobserved, ...]] = field(default_factory=dict)
     """Namespace → what of it cannot be read; "" for any. As of the last assessment."""
-    trouble: KubeError | None = None
+    error: KubeError | None = None
     """Why the cluster as a whole could not be looked at in the last window."""
-    silence: Silence = field(default_factory=Silence)
-    unjudged: set[str] = field(default_factory=set)
+    outage_tracker: OutageTracker = field(default_factory=OutageTracker)
+    unassessed: set[str] = field(default_factory=set)
     """Gangs that were touched while nothing could be said of any."""
-    made_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     followed_since: datetime | None = None
     """Since when everything that is needed is followed without a gap; None while something is not."""
     assessed_all: bool = False
@@ -116,7 +116,7 @@ class ClusterCache:
     node_usage: NodeUsageTracker = field(init=False)
     assessments: AssessmentIndex = field(default_factory=AssessmentIndex)
     preemptions: Preemptions = field(init=False)
-    pending: Pending = field(init=False)
+    pending: PendingRounds = field(init=False)
     capacity: CapacityWriter = field(init=False)
     trends: TrendWriter = field(init=False)
     autoscaling: AutoscalingTracker = field(init=False)
@@ -132,18 +132,18 @@ class ClusterCache:
     def __post_init__(self) -> None:
         """Make the parts that know others."""
         models = {key: watched.resource.model for key, watched in self.watched.items()}
-        self.objects = ObjectCache(self.claim.cluster_id, models)
-        self.gangs = GangRowCache(self.claim.cluster_id)
+        self.objects = ObjectCache(self.lease.cluster_id, models)
+        self.gangs = GangRowCache(self.lease.cluster_id)
         self.node_usage = NodeUsageTracker(self.ownership_graph, self._ref_of)
-        self.pending = Pending(self.assessments)
+        self.pending = PendingRounds(self.assessments)
         self.autoscaling = AutoscalingTracker(self.ownership_graph, self.watched)
         self.pod_claims = PodClaimTracker(self.ownership_graph, self.watched)
         self.queues = QueueTracker(self.ownership_graph)
         self.blueprints = BlueprintTracker(self.ownership_graph)
         self.preemptions = Preemptions(self.ownership_graph)
         self.events = EventIndex(self.ownership_graph, self.preemptions, self.autoscaling)
-        self.capacity = CapacityWriter(self.claim, self.node_usage, self.assessments)
-        self.trends = TrendWriter(self.claim, self.capacity)
+        self.capacity = CapacityWriter(self.lease, self.node_usage, self.assessments)
+        self.trends = TrendWriter(self.lease, self.capacity)
         self._fill_tables()
 
     def _fill_tables(self) -> None:
@@ -166,25 +166,25 @@ class ClusterCache:
             Node: (self.node_usage.put,),
             Pod: (self.node_usage.put, self.autoscaling.put_pod, self.pod_claims.put_pod),
             Owner: (self.node_usage.put, self.blueprints.put_owner, self._put_suspend),
-            QueueEntry: (self.node_usage.put, self.queues.put_waiting),
-            Group: (self.queues.put_waiting,),
+            QueueEntry: (self.node_usage.put, self.queues.put_member),
+            Group: (self.queues.put_member,),
         }
 
-    def rest(self) -> None:
+    def release(self) -> None:
         """Nobody asks for a while: close the connections, and keep no rows."""
         self.connection.close()
         self.objects.clear()
         self.gangs.clear()
 
-    def remember(self, model: Any) -> set[str]:  # any class of the domain
+    def put(self, model: Any) -> set[str]:  # any class of the domain
         """Take a new state of an object into the caches; return the uids of gangs it touches."""
-        self.take_in(model)
+        self.notify_listeners(model)
         put = self._tables.get(type(model), self._put_member)
         touched = put(model)
-        self.node_usage.touch(touched)
+        self.node_usage.mark_stale(touched)
         return touched
 
-    def take_in(self, model: Any) -> None:
+    def notify_listeners(self, model: Any) -> None:
         """Take in what does not ask which gangs there are."""
         for listener in self._listeners.get(type(model), ()):
             listener(model)
@@ -202,15 +202,15 @@ class ClusterCache:
 
     def _put_member(self, model: Linked) -> set[str]:
         touched = self.ownership_graph.put(model)
-        return touched | self.preemptions.follow(model.meta.ref.uid, touched)
+        return touched | self.preemptions.affected_gangs(model.meta.ref.uid, touched)
 
-    def forget(self, resource: str, uid: str) -> set[str]:
+    def remove(self, resource: str, uid: str) -> set[str]:
         """Take a deleted object out of the caches; return the uids of gangs it touches."""
         self.versions[resource].pop(uid, None)
         namespace_name = self.names[resource].pop(uid, None)
         waiting = self.preemptions.remove(uid)
-        self.leftovers.note_deleted(uid)
-        self.events.hand_down(uid)
+        self.deleted_owners.add(uid)
+        self.events.hand_over(uid)
         if resource == NODE.key and namespace_name is not None:
             touched = self._forget_node(uid, namespace_name[1])
         elif resource in _OF_AUTOSCALERS and namespace_name is not None:
@@ -228,7 +228,7 @@ class ClusterCache:
             self.blueprints.remove_owner(uid)
             self.node_usage.remove_owner(uid)
             touched = waiting | self.ownership_graph.remove(uid) | self.queues.remove(uid)
-        self.node_usage.touch(touched)
+        self.node_usage.mark_stale(touched)
         return touched
 
     def _forget_node(self, uid: str, name: str) -> set[str]:
@@ -262,7 +262,7 @@ class ClusterCache:
         refs = {root: self._ref_of(root) for root in roots}
         return {root for root, ref in refs.items() if ref and ref.namespace in namespaces}
 
-    def takers(
+    def preemptors(
         self, events: Iterable[Event], entries: Iterable[QueueEntry] = ()
     ) -> dict[str, ObjectRef]:
         """Return the gangs of those who took the room of pods, as these tell: uid → gang, itself where it has none."""

@@ -30,18 +30,18 @@ def poll_for_one_window(
     """Poll the cluster for one window; return whose window this worker has to order next."""
     if not slots.begin(cluster_id):
         return None
-    for lost in slots.take_lost():
+    for lost in slots.take_expired():
         drop_cache(lost)  # its lease has run out, too: nobody here asks for it any more
     following = None
     try:
         if poll_window(cluster_id, holder, stopping):
-            following = _following(cluster_id, holder, slots, stopping)
+            following = _next_cluster(cluster_id, holder, slots, stopping)
     finally:
         slots.end(cluster_id, following)
     return following
 
 
-def _following(
+def _next_cluster(
     cluster_id: int, holder: str, slots: PollSlots, stopping: threading.Event
 ) -> int | None:
     if stopping.is_set():
@@ -49,17 +49,17 @@ def _following(
         return None
     if not (slots.are_full and slots_are_short()):
         return cluster_id
-    waiting = in_waiting_order(free_clusters(), holder=holder, living=living_pollers())
+    waiting = order_by_wait(free_clusters(), holder=holder, living=living_pollers())
     if slots.rank(cluster_id, settings.POLL_WINDOW + GRACE) >= len(waiting):
         return cluster_id  # others here have had longer turns
     for one in waiting:
-        if slots.promise(cluster_id, one) and acquire_lease(one, holder) is not None:
+        if slots.reserve(cluster_id, one) and acquire_lease(one, holder) is not None:
             hand_back(cluster_id, holder)
             return one
     return cluster_id
 
 
-def in_waiting_order(
+def order_by_wait(
     free: Iterable[FreeCluster], *, holder: str, living: Collection[str]
 ) -> list[int]:
     """Return the clusters that `holder` should give way to, the one that has waited longest first.

@@ -27,7 +27,7 @@ def store_builds(cache: ClusterCache) -> None:
     cache.build = None
     found = build.result()
     if found is not None:
-        save_controller_build(cache.claim, found)
+        save_controller_build(cache.lease, found)
 
 
 def _builds(cache: ClusterCache) -> str | None:

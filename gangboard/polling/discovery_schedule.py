@@ -61,14 +61,14 @@ class DiscoverySchedule:
         """Whether a question waits for its answer."""
         return self._question is not None and not self._question.done()
 
-    def begin(self, question: Callable[[], Discovery]) -> bool:
+    def start(self, question: Callable[[], Discovery]) -> bool:
         """Ask where that is due; return whether a question was begun."""
         if self._question is not None or time.monotonic() < self.next_at:
             return False
         self._question = run_in_thread("discover", lambda: (question(), datetime.now(UTC)))
         return True
 
-    def take(self, *, is_known: bool) -> tuple[Discovery, datetime] | None:
+    def take_result(self, *, is_known: bool) -> tuple[Discovery, datetime] | None:
         """Return an answer that has come, and when; None where none has: `error` may say why.
 
         `is_known`: an older answer serves meanwhile. Raises what was a defect of the question.
@@ -86,7 +86,7 @@ class DiscoverySchedule:
         self._plan(answer[0].failed.values(), is_known=True)
         return answer
 
-    def hasten(self) -> None:
+    def make_due(self) -> None:
         """Let the next question be due now, unless the server has asked us to wait."""
         self._due_at = 0.0
 

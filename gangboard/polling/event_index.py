@@ -15,7 +15,7 @@ EVENTS_PER_OBJECT = 20
 """The events kept of one object; a crash loop makes thousands."""
 
 
-class KeptEvent(NamedTuple):
+class IndexedEvent(NamedTuple):
     """What decides which events of an object are kept."""
 
     seen: float
@@ -33,7 +33,7 @@ class EventIndex:
         self._graph = graph
         self._preemptions = preemptions
         self._autoscaling = autoscaling
-        self.by_object: dict[str, dict[str, KeptEvent]] = defaultdict(dict)
+        self.by_object: dict[str, dict[str, IndexedEvent]] = defaultdict(dict)
         """uid of the object that events are about → uid of the event → what decides whether it is kept."""
         self.stale: set[str] = set()
         """uids of events that no verdict reads any more: their rows can go."""
@@ -52,8 +52,8 @@ class EventIndex:
         seen = event.last_seen.timestamp() if event.last_seen else 0.0
         about = self._keeper_of(event)
         touched = self._graph.touch_event(event) | self._graph.gangs_of(about)
-        touched |= self._preemptions.put(event, about) | self._autoscaling.note(event)
-        kept = KeptEvent(seen, (event.reason, event.reporter))
+        touched |= self._preemptions.put(event, about) | self._autoscaling.put_event(event)
+        kept = IndexedEvent(seen, (event.reason, event.reporter))
         self._keep(about, {event.meta.ref.uid: kept})
         return touched
 
@@ -67,7 +67,7 @@ class EventIndex:
             return about
         return self._preemptions.gang_of(about) or about
 
-    def _keep(self, about: str, events: dict[str, KeptEvent]) -> None:
+    def _keep(self, about: str, events: dict[str, IndexedEvent]) -> None:
         """Keep events with the object that they are about.
 
         Beyond the cap the oldest of the most frequent kind go: where nodes come and go a scheduler refuses the
@@ -92,12 +92,12 @@ class EventIndex:
         for claim in self._autoscaling.drop_pods(pods):
             self.drop(self.by_object.pop(claim, {}))
 
-    def hand_down(self, uid: str) -> None:
+    def hand_over(self, uid: str) -> None:
         """Keep the events of an object that goes with its gang: an event says, for example, who preempted it.
 
         Events of a NodeClaim say why it is gone. They stay while pods wait that it was made for.
         """
-        if self._autoscaling.is_asked_for(uid):
+        if self._autoscaling.is_awaited(uid):
             return
         events = self.by_object.pop(uid, None)
         if not events:
@@ -113,5 +113,5 @@ class EventIndex:
         orphaned = [uid for uid in self.by_object if not self._graph.gangs_of_regarded(uid)]
         self.drop_pods(orphaned)
         for uid in orphaned:
-            if not self._autoscaling.keeps(uid):
+            if not self._autoscaling.keeps_events_of(uid):
                 self.drop(self.by_object.pop(uid, {}))

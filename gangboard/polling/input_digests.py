@@ -32,7 +32,7 @@ from gangboard.domain.verdict import UnitMemory
 from gangboard.domain.watch_state import WatchState
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.visibility import (
-    groups_seen,
+    group_resource,
     is_unobserved,
     known_kinds,
     queue_visibility,
@@ -73,20 +73,20 @@ class InputDigests:
         Only for gangs that are settled: what is free on nodes is not in it.
         """
         cluster, graph = self._cluster, self._cluster.ownership_graph
-        if not self._of_all or root not in cluster.contents:
+        if not self._of_all or root not in cluster.object_digests:
             return b""
         members = graph.members(root)
         if cluster.preemptions.victims_for(members):
             return b""
         foreign = graph.foreign_pods(root, members)
         placeholders = graph.placeholders(root, members)
-        claims = cluster.autoscaling.subjects(members)
+        claims = cluster.autoscaling.claim_uids(members)
         makers = graph.makers(members)
         events = cluster.events.about((*members, *makers, *claims, *placeholders))
         blueprints = (blueprint.meta.ref.uid for blueprint in cluster.blueprints.of(members))
         digest = blake2b(self._of_all, digest_size=16)
         for uids in (members, foreign, placeholders, events, blueprints):
-            contents = sorted(cluster.contents.get(uid, b"") for uid in uids)
+            contents = sorted(cluster.object_digests.get(uid, b"") for uid in uids)
             digest.update(len(contents).to_bytes(4, "big"))
             digest.update(b"".join(contents))
         for name in sorted(graph.nodes_of((*members, *foreign))):
@@ -109,14 +109,14 @@ class InputDigests:
 
     def _all_queues(self) -> bytes:
         if not self._queues:
-            self._queues = content_digest(_pack(self._cluster.queues.shown()))
+            self._queues = content_digest(_pack(self._cluster.queues.digest_inputs()))
         return self._queues
 
 
 def _cluster_inputs(cluster: ClusterCache, now: datetime) -> tuple[Any, ...]:
     """Return what the verdicts of all gangs of a cluster have in common."""
     watched = cluster.watched
-    groups = groups_seen(watched)
+    groups = group_resource(watched)
     holds = watched[HOLD.key]
     return (
         code_digest(),

@@ -16,11 +16,11 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.placement.usage import Usage
 from gangboard.polling.pod_end_times import (
-    HeldPod,
-    HoldingOwner,
+    UnfinishedPod,
+    OwnerState,
     end_time_of,
-    held_pod,
-    holding_owner,
+    unfinished_pod,
+    owner_state,
     is_replacing,
     is_suspended,
 )
@@ -39,9 +39,9 @@ class NodeUsageTracker:
         self._ref_of = ref_of
         self._usage = Usage()
         self._why = ""
-        self._pods: dict[str, HeldPod] = {}
+        self._pods: dict[str, UnfinishedPod] = {}
         """Every pod that is not finished, by uid."""
-        self._owners: dict[str, HoldingOwner] = {}
+        self._owners: dict[str, OwnerState] = {}
         self._queued: dict[str, str] = {}
         """Entry in a queue → the owner that it is about, by uid."""
         self._broken: dict[str, tuple[PodSet, ...]] = {}
@@ -66,7 +66,7 @@ class NodeUsageTracker:
         uid = pod.meta.ref.uid
         before = self._pods.pop(uid, None)
         if not pod.is_finished:
-            self._pods[uid] = held_pod(pod)
+            self._pods[uid] = unfinished_pod(pod)
         moved = self._usage.put_pod(pod)
         self._moved(moved)
         if before is not None and not moved and pod.node and before != self._pods.get(uid):
@@ -74,7 +74,7 @@ class NodeUsageTracker:
 
     def _put_owner(self, owner: Owner) -> None:
         uid = owner.meta.ref.uid
-        before, after = self._owners.get(uid), holding_owner(owner)
+        before, after = self._owners.get(uid), owner_state(owner)
         self._owners[uid] = after
         # A new one has no pods yet.
         if before is not None and before != after:
@@ -101,24 +101,24 @@ class NodeUsageTracker:
         if self._queued.pop(uid, None) is not None:
             self._renew()
 
-    def touch(self, roots: Iterable[str]) -> None:
+    def mark_stale(self, roots: Iterable[str]) -> None:
         """Note that something of these gangs has changed: what they hold is asked again."""
         if self._stale is not None:
             self._stale.update(roots)
 
-    def mark_whole(self, root: str) -> None:
+    def mark_complete(self, root: str) -> None:
         """Note that a gang is whole or holds nothing. What was never marked is taken as whole."""
         if self._broken.pop(root, None) is not None:
             self._regroup(root)
 
-    def mark_broken(self, root: str, waits: tuple[PodSet, ...] = ()) -> None:
+    def mark_incomplete(self, root: str, waits: tuple[PodSet, ...] = ()) -> None:
         """Note that a gang holds room without being whole, and which of its members wait."""
         if self._broken.get(root) != waits:
             self._broken[root] = waits
             self._regroup(root)
 
     def _regroup(self, root: str) -> None:
-        self.touch((root,))
+        self.mark_stale((root,))
         self._renew()
 
     def _renew(self) -> None:
@@ -126,7 +126,7 @@ class NodeUsageTracker:
         self._ask = partial(self._all_residents)
         self.version += 1
 
-    def at(self, why: str) -> ClusterCapacity:
+    def capacity(self, why: str) -> ClusterCapacity:
         """Return the room as it is now; the same object while nothing has changed.
 
         Its running_gangs are worked out when they are asked for, from what is known at that moment:
@@ -142,7 +142,7 @@ class NodeUsageTracker:
         uids = sorted(self._usage.pods_on(node))
         return {uid: self._graph.root_of(uid) or "" for uid in uids}
 
-    def broken(self) -> list[RunningGang]:
+    def incomplete_gangs(self) -> list[RunningGang]:
         """Return the gangs that hold room without being whole, in no order."""
         self._refresh(self._known_stale() & self._broken.keys())
         return [
@@ -209,7 +209,7 @@ class NodeUsageTracker:
             return False
         return not (self._queued and any(self._queued.get(uid) == root for uid in members))
 
-    def _ends(self, pods: dict[str, HeldPod]) -> tuple[Termination, ...]:
+    def _ends(self, pods: dict[str, UnfinishedPod]) -> tuple[Termination, ...]:
         """Return what of these ends by itself, those of one minute together."""
         found: dict[tuple[datetime, bool, bool], list[str]] = defaultdict(list)
         last: dict[tuple[datetime, bool, bool], datetime] = {}
@@ -229,10 +229,10 @@ class NodeUsageTracker:
         )
         return tuple(sorted((one for one in ends if one.loads), key=lambda one: one.at))
 
-    def _replacing(self, pods: Collection[HeldPod]) -> set[str]:
+    def _replacing(self, pods: Collection[UnfinishedPod]) -> set[str]:
         """Return the uids of those that make others in the place of pods that are being deleted."""
         owners = {pod.owner for pod in pods if pod.deleted_at is not None}
-        stay: dict[str, list[HeldPod]] = {uid: [] for uid in owners}
+        stay: dict[str, list[UnfinishedPod]] = {uid: [] for uid in owners}
         if stay:
             for pod in pods:
                 if pod.deleted_at is None and pod.owner in stay:

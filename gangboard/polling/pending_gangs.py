@@ -10,11 +10,11 @@ from datetime import datetime
 from gangboard.domain.capacity import ClusterCapacity
 from gangboard.polling.assessment_index import AssessmentIndex
 
-PAUSE = 5.0
+ROUND_PAUSE = 5.0
 """Seconds of rest between two rounds over the pending gangs of a cluster."""
 
 
-class Pending:
+class PendingRounds:
     """Rounds over the pending gangs of one cluster, in slices, so that news need not wait for them.
 
     All gangs of a round are judged on the room as it was when the round began, so that what was
@@ -33,9 +33,9 @@ class Pending:
         """Begin a round where one is due; return whether one is under way. `at_once`: do not rest."""
         if self._room is not None:
             return True
-        if not at_once and time.monotonic() - self._ended_at < PAUSE:
+        if not at_once and time.monotonic() - self._ended_at < ROUND_PAUSE:
             return False
-        behind = self._assessments.behind(version)
+        behind = self._assessments.outdated(version)
         if not behind:
             return False
         self._left = sorted(behind, reverse=True)
@@ -49,7 +49,7 @@ class Pending:
         """
         if self._room is None:
             return None
-        behind = self._assessments.behind(self._version)
+        behind = self._assessments.outdated(self._version)
         taken: list[str] = []
         while self._left and len(taken) < most:
             root = self._left.pop()

@@ -23,8 +23,8 @@ from gangboard.domain.pod_claims import (
     resource_claim_problem,
     volume_claim_problem,
 )
-from gangboard.polling.resource_watch import Watched
-from gangboard.polling.visibility import tells_absence
+from gangboard.polling.resource_watch import WatchedResource
+from gangboard.polling.visibility import proves_absence
 
 CLAIMS = (VOLUME_CLAIM, STORAGE_CLASS, RESOURCE_CLAIM)
 """What is read of claims, where it may be."""
@@ -46,7 +46,7 @@ class _WaitingPod:
 class PodClaimTracker:
     """The claims of a cluster, and the waiting pods that name them."""
 
-    def __init__(self, graph: OwnershipGraph, watched: Mapping[str, Watched]) -> None:
+    def __init__(self, graph: OwnershipGraph, watched: Mapping[str, WatchedResource]) -> None:
         self._graph = graph
         self._watched = watched
         self._there: dict[ClaimName, VolumeClaim | ResourceClaim] = {}
@@ -106,13 +106,13 @@ class PodClaimTracker:
             if not self._named_by[name]:
                 del self._named_by[name]
 
-    def look(self, now: datetime) -> set[str]:
+    def observe(self, now: datetime) -> set[str]:
         """See what can be vouched for; return the roots of gangs for which that has changed."""
-        seen = {one.key: tells_absence(self._watched[one.key], now) for one in CLAIMS}
+        seen = {one.key: proves_absence(self._watched[one.key], now) for one in CLAIMS}
         before, self._seen = self._seen, seen
         return set() if not before or before == seen else self._graph.gangs_of_any(self._waiting)
 
-    def troubles(
+    def unusable_claims(
         self, pods: Iterable[str], now: datetime
     ) -> tuple[UnusableClaims, datetime | None]:
         """Return which claims keep these pods from being placed, and when to look again, if ever."""

@@ -28,7 +28,7 @@ _MOST = 10 * 365 * 86_400
 """Seconds; nobody waits for later ends."""
 
 
-class HeldPod(NamedTuple):
+class UnfinishedPod(NamedTuple):
     """What is kept of a pod that is not finished."""
 
     priority: int
@@ -48,7 +48,7 @@ class HeldPod(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class HoldingOwner:
+class OwnerState:
     """What is kept of an owner, a Job among them."""
 
     controller: str
@@ -65,16 +65,16 @@ class HoldingOwner:
     """What fails of it is made anew."""
 
 
-Owners = Mapping[str, HoldingOwner]
+Owners = Mapping[str, OwnerState]
 
 
-def held_pod(pod: Pod) -> HeldPod:
+def unfinished_pod(pod: Pod) -> UnfinishedPod:
     """Return what is kept of a pod."""
     controller = pod.meta.controller
     deadline = None
     if pod.deadline_seconds is not None:
         deadline = _after(_after(pod.start_time, pod.deadline_seconds), pod.stop_seconds)
-    return HeldPod(
+    return UnfinishedPod(
         priority=pod.priority or 0,
         placed=pod.is_placed,
         owner=controller.uid if controller is not None else "",
@@ -86,13 +86,13 @@ def held_pod(pod: Pod) -> HeldPod:
     )
 
 
-def holding_owner(owner: Owner) -> HoldingOwner:
+def owner_state(owner: Owner) -> OwnerState:
     """Return what is kept of an owner."""
     controller = owner.meta.controller
     runs = not owner.suspended and not owner.managed_by
     ended = owner.finish is not None or owner.meta.deleting_since is not None
     goes_on = runs and not ended and not owner.ending
-    return HoldingOwner(
+    return OwnerState(
         controller=controller.uid if controller is not None else "",
         suspended=owner.suspended,
         suspendable=not (ended or controller or owner.managed_by or owner.queue),
@@ -114,7 +114,7 @@ def _after(start: datetime | None, seconds: int | None) -> datetime | None:
     return start + timedelta(seconds=seconds)
 
 
-def end_time_of(pod: HeldPod, owners: Owners) -> datetime | None:
+def end_time_of(pod: UnfinishedPod, owners: Owners) -> datetime | None:
     """Return when a pod that nobody deletes has ended by itself, at the latest; None when nothing tells."""
     if pod.comes_back or pod.deleted_at is not None:
         return None
@@ -130,7 +130,7 @@ def end_time_of(pod: HeldPod, owners: Owners) -> datetime | None:
     return min((end for end in found if end is not None), default=None)
 
 
-def is_replacing(owner: str, stay: Collection[HeldPod], owners: Owners) -> bool:
+def is_replacing(owner: str, stay: Collection[UnfinishedPod], owners: Owners) -> bool:
     """Whether others are made, and have no node yet, in the place of an owner's deleted pods.
 
     `stay` are its pods that nobody deletes. A pod that fails, as the Job controller counts a
@@ -145,7 +145,7 @@ def is_replacing(owner: str, stay: Collection[HeldPod], owners: Owners) -> bool:
     return above is not None and (job.deleted or above.tries_again)
 
 
-def is_suspended(pod: HeldPod, root: str, owners: Owners) -> bool:
+def is_suspended(pod: UnfinishedPod, root: str, owners: Owners) -> bool:
     """Whether the pod's Job or its gang is suspended already."""
     job, above = owners.get(pod.owner), owners.get(root)
     return (job is not None and job.suspended) or (above is not None and above.suspended)

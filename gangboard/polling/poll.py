@@ -17,8 +17,13 @@ from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.logs import get_logger
 from gangboard.polling.cache_warm_up import warm_up
 from gangboard.polling.cluster_cache import ClusterCache, resources
-from gangboard.polling.poll_window import Window
-from gangboard.polling.resource_watch import RESTORES_APART, RestoredError, Revision, Watched
+from gangboard.polling.poll_window import PollWindow
+from gangboard.polling.resource_watch import (
+    RESTORES_APART,
+    RestoredError,
+    RevisionTracker,
+    WatchedResource,
+)
 from gangboard.store.cluster_leases import (
     LEASE_SECONDS,
     ClusterLease,
@@ -45,8 +50,8 @@ _resting: dict[int, int] = {}
 """Clusters that were handed back and whose cache is kept → objects in it; the same lock."""
 _restored_at: dict[int, float] = {}
 """Moments of `time.monotonic()` at which this process has noticed the last restore of a cluster."""
-KEPT_CLUSTERS = 64
-KEPT_OBJECTS = 100_000
+MAX_RESTING_CLUSTERS = 64
+MAX_RESTING_OBJECTS = 100_000
 """The most that is kept of clusters that were handed back, about 2 KB an object."""
 
 
@@ -149,8 +154,8 @@ def _window(
     *,
     list_only: bool = False,
     stopping: threading.Event | None = None,
-) -> Window:
-    return Window(
+) -> PollWindow:
+    return PollWindow(
         cache,
         seconds=seconds,
         repair_interval=settings.REPAIR_INTERVAL,
@@ -200,10 +205,13 @@ def _keep(cluster_id: int, holder: str) -> bool:
         if cache is None:
             return False
         objects = sum(len(versions) for versions in cache.versions.values())
-        if len(_resting) >= KEPT_CLUSTERS or sum(_resting.values()) + objects > KEPT_OBJECTS:
+        if (
+            len(_resting) >= MAX_RESTING_CLUSTERS
+            or sum(_resting.values()) + objects > MAX_RESTING_OBJECTS
+        ):
             return False
         _resting[cluster_id] = objects
-    cache.rest()
+    cache.release()
     return True
 
 
@@ -217,7 +225,7 @@ def _cache_of(held: ClusterLease) -> ClusterCache | None:
         cache = _caches.get(held.cluster_id)
         _resting.pop(held.cluster_id, None)
     stamp = bytes(cluster.credentials)
-    if cache is not None and cache.claim == held and cache.credentials_stamp == stamp:
+    if cache is not None and cache.lease == held and cache.credentials_stamp == stamp:
         return cache
     drop_cache(held.cluster_id)
     cache = _new_cache(held, cluster)
@@ -237,12 +245,14 @@ def _new_cache(held: ClusterLease, cluster: Cluster) -> ClusterCache | None:
         log.warning("credentials unusable", cluster=cluster.name, why=sentence)
         return None
     cache = ClusterCache(
-        claim=held,
+        lease=held,
         cluster_name=cluster.name,
         credentials_stamp=bytes(cluster.credentials),
         connection=connection,
         watched={
-            resource.key: Watched(resource, revision=Revision(_compares_from(cluster.pk)))
+            resource.key: WatchedResource(
+                resource, revision=RevisionTracker(_compares_from(cluster.pk))
+            )
             for resource in resources()
         },
     )
@@ -300,7 +310,9 @@ def _list_all(held: ClusterLease, cluster: Cluster) -> PollReport:
     return _report(cluster, cache, window, time.monotonic() - started)
 
 
-def _report(cluster: Cluster, cache: ClusterCache, window: Window, seconds: float) -> PollReport:
+def _report(
+    cluster: Cluster, cache: ClusterCache, window: PollWindow, seconds: float
+) -> PollReport:
     cache.connection.close()
     return PollReport(
         cluster=cluster.name,

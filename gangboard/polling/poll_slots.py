@@ -19,7 +19,7 @@ class _Slot:
     """When its window began; between two windows, when the last one ended."""
     runs: bool = False
     """Whether a window runs."""
-    promised: int | None = None
+    reserved_for: int | None = None
     """The cluster whose slot it is when this window is over; None where its own cluster stays."""
 
 
@@ -50,24 +50,24 @@ class PollSlots:
             slot.runs, slot.changed_at = True, now
             return True
 
-    def promise(self, cluster_id: int, following: int) -> bool:
+    def reserve(self, cluster_id: int, following: int) -> bool:
         """Promise the slot of a cluster, whose window is ending, to another one.
 
-        Return False when that one has a slot of this worker, or was promised one. Without asking, two
+        Return False when that one has a slot of this worker, or is promised one. Without asking, two
         windows that end together would both give way to the same cluster: the worker's own lease lets
         both.
         """
         with self._lock:
             if self._has(following):
                 return False
-            self._taken[cluster_id].promised = following
+            self._taken[cluster_id].reserved_for = following
             return True
 
     def end(self, cluster_id: int, following: int | None) -> None:
         """End a window.
 
         `following`: whose window the slot is for now: the same cluster's, or that of the one that
-        it was promised to; None for nobody's.
+        it was reserved_for to; None for nobody's.
         """
         now = time.monotonic()
         with self._lock:
@@ -96,15 +96,15 @@ class PollSlots:
                 for slot in self._taken.values()
             )
 
-    def take_lost(self) -> set[int]:
+    def take_expired(self) -> set[int]:
         """Return the clusters that have lost their slot since this was asked last, and have none now."""
         with self._lock:
             lost, self._lost = self._lost, set()
             return lost - self._taken.keys()
 
     def _has(self, cluster_id: int) -> bool:
-        promised = (slot.promised for slot in self._taken.values())
-        return cluster_id in self._taken or cluster_id in promised
+        reserved_for = (slot.reserved_for for slot in self._taken.values())
+        return cluster_id in self._taken or cluster_id in reserved_for
 
     def _drop_lost(self, now: float) -> None:
         """Free the slots of those whose next order never came: their leases have run out, too."""

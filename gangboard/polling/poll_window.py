@@ -20,11 +20,11 @@ from gangboard.plugins import registry
 from gangboard.polling import controller_builds
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.cluster_cache import ClusterCache, resources
-from gangboard.polling.reachability import heard_at
+from gangboard.polling.reachability import last_contact_at
 from gangboard.polling.reflector import Reflector
-from gangboard.polling.resource_watch import News, Watched
+from gangboard.polling.resource_watch import WatchUpdate, WatchedResource
 from gangboard.polling.store_writer import CONTACT_EVERY, StoreWriter, is_overdue
-from gangboard.polling.visibility import are_pods_grouped
+from gangboard.polling.visibility import are_groups_listed
 from gangboard.store.cluster_leases import renew_lease
 from gangboard.store.observations import (
     read_again,
@@ -54,7 +54,7 @@ LIST_SECONDS = 600.0
 
 
 @dataclass(slots=True)
-class Contact:
+class LastContact:
     """The last time in this window that something of the cluster's objects was seen."""
 
     at: datetime | None = None
@@ -64,7 +64,7 @@ class Contact:
         self.at = datetime.now(UTC)
 
 
-class Window:
+class PollWindow:
     """Follows one cluster for some seconds, or (`list_only`) until everything was listed once."""
 
     def __init__(
@@ -81,15 +81,15 @@ class Window:
         self._list_only = list_only
         self._ends_at = time.monotonic() + seconds
         self._stopping = stopping or threading.Event()
-        self._news: queue.Queue[News] = queue.Queue(maxsize=QUEUED)
+        self._news: queue.Queue[WatchUpdate] = queue.Queue(maxsize=QUEUED)
         self._list_slots = threading.BoundedSemaphore(LISTS_AT_ONCE)
-        self._contact = Contact()
+        self._contact = LastContact()
         self._followed: set[str] = set()
         """Keys of the resources that have a reflector."""
         self._is_discovered = False
         self._assessor = Assessor(cache)
         self.writer = StoreWriter(cache, self._assessor)
-        self.error = cache.trouble
+        self.error = cache.error
         """Why the cluster as a whole could not be looked at."""
 
     def run(self) -> None:
@@ -116,13 +116,13 @@ class Window:
         """
         cache, schedule = self._cache, self._cache.discovery_schedule
         groups = {item.group for item in resources()}
-        begun = schedule.begin(lambda: discover(cache.connection, groups=groups))
+        begun = schedule.start(lambda: discover(cache.connection, groups=groups))
         if cache.discovery is None:
             self._hold(self._ends_at - time.monotonic(), lambda: not schedule.is_under_way)
         elif begun:
             self._hold(REFRESH_SECONDS, lambda: not schedule.is_under_way)
         told = schedule.error.sentence if schedule.error else ""
-        answer = schedule.take(is_known=cache.discovery is not None)
+        answer = schedule.take_result(is_known=cache.discovery is not None)
         if answer is not None:
             if (stranger := self._is_stranger(answer[0].cluster_uid)) is not None:
                 # Its objects must not mix with those of the cluster that was added.
@@ -136,7 +136,7 @@ class Window:
 
     def _is_stranger(self, uid: str) -> KubeError | None:
         """Return why what answers is not to be read: it is another cluster, or one with a name already."""
-        found = save_identity(self._cache.claim, uid)
+        found = save_identity(self._cache.lease, uid)
         if found.is_own:
             return None
         name, host = self._cache.cluster_name, self._cache.connection.host
@@ -153,7 +153,7 @@ class Window:
         self._cache.discovery = found
         self._is_discovered = True
         self._apply_discovery(found)
-        save_discovery(self._cache.claim, server_version=found.server_version, at=at)
+        save_discovery(self._cache.lease, server_version=found.server_version, at=at)
 
     def _say_why_not(self) -> None:
         """Nothing is known of what is served: say why, and wait until asking again is due."""
@@ -165,7 +165,7 @@ class Window:
                 KubeErrorCode.TIMEOUT, f"{host} did not say in time what it serves."
             )
         if self.error is not None:
-            self.writer.write_contact(None, *self._problem())
+            self.writer.record_contact(None, *self._problem())
         if not self._list_only:
             self._hold(min(self._ends_at, schedule.next_at) - time.monotonic(), lambda: False)
 
@@ -178,7 +178,7 @@ class Window:
         renewed_at = time.monotonic()
         while not is_done() and time.monotonic() < give_up_at and not self._stopping.wait(SILENCE):
             if time.monotonic() - renewed_at > CONTACT_EVERY:
-                renew_lease(self._cache.claim)
+                renew_lease(self._cache.lease)
                 renewed_at = time.monotonic()
 
     def _apply_discovery(self, found: Discovery) -> None:
@@ -194,16 +194,16 @@ class Window:
             elif served:
                 names = ", ".join(sorted(set(served)))
                 watched.version = watched.resource_version = ""
-                watched.show(
+                watched.set_state(
                     WatchState.UNKNOWN_VERSION,
                     f"{resource.key} is served as {names}, which this release cannot read",
                 )
             elif failure is not None:
-                watched.show(WatchState.FAILING, failure.sentence)
+                watched.set_state(WatchState.FAILING, failure.sentence)
             else:
                 self._take_away(watched)
 
-    def _read_in(self, watched: Watched, version: str) -> None:
+    def _read_in(self, watched: WatchedResource, version: str) -> None:
         """Read a resource in a version from now on. Raises LeaseLostError.
 
         Objects keep their resourceVersion when the API version changes, so all of them count as unread;
@@ -215,12 +215,14 @@ class Window:
             versions = self._cache.versions[watched.resource.key]
             if versions:
                 versions.update(dict.fromkeys(versions, ""))
-                read_again(self._cache.claim, [watched.resource.key])
-        is_known_again = watched.state == WatchState.UNKNOWN_VERSION and not watched.is_guess
+                read_again(self._cache.lease, [watched.resource.key])
+        is_known_again = (
+            watched.state == WatchState.UNKNOWN_VERSION and not watched.is_version_guessed
+        )
         if watched.state == WatchState.NOT_SERVED or is_known_again:
-            watched.show(WatchState.LISTING)
+            watched.set_state(WatchState.LISTING)
 
-    def _take_away(self, watched: Watched) -> None:
+    def _take_away(self, watched: WatchedResource) -> None:
         """Forget the objects of a resource that is not served any more.
 
         But an API server that has just started does not know its custom resources yet: what was
@@ -231,14 +233,14 @@ class Window:
         if self._cache.versions[key] and not is_overdue(
             watched.contact_at, ABSENCE_SECONDS, datetime.now(UTC)
         ):
-            self._cache.discovery_schedule.hasten()
-            watched.show(
+            self._cache.discovery_schedule.make_due()
+            watched.set_state(
                 WatchState.FAILING, f"{key} was served before and is not now; what was seen is kept"
             )
             return
-        watched.show(WatchState.NOT_SERVED)
+        watched.set_state(WatchState.NOT_SERVED)
         watched.is_current = False
-        self.writer.forget_resource(key)
+        self.writer.remove_resource(key)
 
     def _follow(self, reflectors: list[Reflector]) -> bool:
         """Begin to follow what is served and needed now and is not followed yet; return whether there was any."""
@@ -249,31 +251,31 @@ class Window:
             reflector.start()
         return bool(new)
 
-    def _needed(self) -> list[Watched]:
+    def _needed(self) -> list[WatchedResource]:
         """Return what is served and needed now; what was kept of anything else goes."""
         return [one for one in self._cache.watched.values() if one.version and self._is_needed(one)]
 
-    def _is_needed(self, watched: Watched) -> bool:
+    def _is_needed(self, watched: WatchedResource) -> bool:
         key = watched.resource.key
         if key not in registry.read_on_demand() or key in self._followed:
             return True
-        if not are_pods_grouped(self._cache.watched):
+        if not are_groups_listed(self._cache.watched):
             return False
         if key in self._cache.ownership_graph.owners_to_read():
             if watched.state == WatchState.NOT_NEEDED:
-                watched.show(WatchState.LISTING)
+                watched.set_state(WatchState.LISTING)
             return True
         if watched.state != WatchState.NOT_NEEDED:
             watched.resource_version, watched.is_current = "", False
-            watched.show(WatchState.NOT_NEEDED)
-            self.writer.forget_resource(key)
+            watched.set_state(WatchState.NOT_NEEDED)
+            self.writer.remove_resource(key)
         return False
 
-    def _reflector(self, watched: Watched) -> Reflector:
+    def _reflector(self, watched: WatchedResource) -> Reflector:
         key = watched.resource.key
-        if watched.is_silent:
+        if watched.needs_relist:
             log.warning("watches are silent", cluster=self._cache.cluster_name, resource=key)
-        if watched.is_silent or is_overdue(
+        if watched.needs_relist or is_overdue(
             watched.listed_at, self._repair_interval, datetime.now(UTC)
         ):
             watched.resource_version = ""
@@ -301,7 +303,7 @@ class Window:
             if self._is_over(reflectors):
                 return
             try:
-                self.writer.take(self._news.get(timeout=SILENCE if first_pending else 0.1))
+                self.writer.apply(self._news.get(timeout=SILENCE if first_pending else 0.1))
                 first_pending = first_pending or time.monotonic()
                 overdue = time.monotonic() - first_pending > COMMIT_AT_LEAST_EVERY
                 if not overdue and len(self.writer) < ROWS_AT_ONCE:
@@ -312,8 +314,8 @@ class Window:
             self.writer.commit()
             first_pending = None
             self.error = self._common_error(reflectors)
-            if self.writer.contact_is_due:
-                self.writer.write_contact(heard_at(self._cache.watched), *self._problem())
+            if self.writer.is_contact_due:
+                self.writer.record_contact(last_contact_at(self._cache.watched), *self._problem())
 
     def _is_over(self, reflectors: list[Reflector]) -> bool:
         """The time is up. A list that has begun is let end, or a large cluster never got in.
@@ -326,7 +328,7 @@ class Window:
         if late < 0 or self._list_only:
             return False
         return late > LIST_SECONDS or not any(
-            reflector.is_listing or reflector.ends_by_itself for reflector in reflectors
+            reflector.is_listing or reflector.is_about_to_end for reflector in reflectors
         )
 
     def _finish(self, reflectors: list[Reflector]) -> None:
@@ -334,7 +336,7 @@ class Window:
         give_up_at = time.monotonic() + JOIN_SECONDS
         while any(reflector.is_alive() for reflector in reflectors) or not self._news.empty():
             try:
-                self.writer.take(self._news.get(timeout=SILENCE))
+                self.writer.apply(self._news.get(timeout=SILENCE))
             except queue.Empty:
                 if time.monotonic() > give_up_at:
                     break
@@ -345,10 +347,10 @@ class Window:
             self._hold(self._ends_at - time.monotonic(), build.done)
         controller_builds.store_builds(self._cache)
         if any(reflector.vanished for reflector in reflectors) or self._holds_should_be_served():
-            self._cache.discovery_schedule.hasten()
-        self.error = self._cache.trouble = self._last_error(reflectors)
-        self.writer.write_contact(heard_at(self._cache.watched), *self._problem())
-        self.writer.store_everything()
+            self._cache.discovery_schedule.make_due()
+        self.error = self._cache.error = self._last_error(reflectors)
+        self.writer.record_contact(last_contact_at(self._cache.watched), *self._problem())
+        self.writer.store_all()
 
     def _holds_should_be_served(self) -> bool:
         """The Hold's policy is there and its resource was not: whoever installs it waits for us."""
@@ -377,7 +379,7 @@ class Window:
             return error
         error = error or self._cache.discovery_schedule.error
         if error is None:
-            self._cache.discovery_schedule.hasten()
+            self._cache.discovery_schedule.make_due()
         return error
 
     def _problem(self) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.event import Event
 
-GONE_KEPT = 10_000
+MAX_DELETED_OBJECTS = 10_000
 """Of so many objects that are gone the gang is remembered; the oldest are forgotten first."""
 
 
@@ -69,7 +69,7 @@ class Preemptions:
         self._note_root(taker)
         return self._graph.gangs_of(taker)
 
-    def note_roots(self) -> None:
+    def update_roots(self) -> None:
         """Note to which gangs the takers belong, after objects were taken in that nobody followed."""
         for taker in self._of_taker:
             self._note_root(taker)
@@ -85,7 +85,7 @@ class Preemptions:
             if link.taker not in self._of_taker and link.taker in self._roots:
                 _discard(self._takers_at, self._roots.pop(link.taker), link.taker)
 
-    def follow(self, uid: str, touched: set[str]) -> set[str]:
+    def affected_gangs(self, uid: str, touched: set[str]) -> set[str]:
         """Return the gangs that a change of an object concerns besides those that it touched.
 
         When a victim changes, those for whom it goes; when a taker turns out to belong to another
@@ -108,7 +108,7 @@ class Preemptions:
         if root is not None and root != uid:
             self._gone.pop(uid, None)
             self._gone[uid] = root
-            if len(self._gone) > GONE_KEPT:
+            if len(self._gone) > MAX_DELETED_OBJECTS:
                 del self._gone[next(iter(self._gone))]
         found = self._gangs_for(uid)
         for event in self._of_victim.pop(uid, ()):

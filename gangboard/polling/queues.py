@@ -64,7 +64,7 @@ class QueueTracker:
             return set()
         return self._graph.gangs_of_any(self._users.get(name, ()))
 
-    def put_waiting(self, one: InQueue) -> None:
+    def put_member(self, one: InQueue) -> None:
         """Take in what an entry names while it stands in line, or what a group names."""
         ref = one.meta.ref
         self._drop_entry(ref.uid)
@@ -115,7 +115,7 @@ class QueueTracker:
         """Whether any of these objects names a queue or a flavor."""
         return not self._naming.isdisjoint(uids)
 
-    def shown(self) -> tuple[object, ...]:
+    def digest_inputs(self) -> tuple[object, ...]:
         """Return what verdicts can show of all queues and flavors, in a fixed order."""
         queues = tuple(map(_without_use, sorted(self._tree, key=lambda queue: queue.name)))
         return queues, [

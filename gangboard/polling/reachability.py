@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gangboard.domain.watch_state import WatchState
-from gangboard.polling.resource_watch import Watched
+from gangboard.polling.resource_watch import WatchedResource
 from gangboard.polling.visibility import NOT_SEEN, Visibility
 
 SILENT_AFTER = timedelta(seconds=30)
@@ -18,7 +18,7 @@ SETTLING = timedelta(seconds=30)
 """After a silence, so long at most is waited for all that a verdict needs to be seen again."""
 
 
-def heard_at(visibility: Visibility) -> datetime | None:
+def last_contact_at(visibility: Visibility) -> datetime | None:
     """Return when these caches last got something of the cluster's objects; None before that.
 
     What it serves is no sign: an API server whose etcd is away still tells that. Neither is one
@@ -26,11 +26,11 @@ def heard_at(visibility: Visibility) -> datetime | None:
     """
     served = _served(visibility)
     refuses = all(watched.state == WatchState.FORBIDDEN for watched in served)
-    times = (watched.tried_at if refuses else watched.seen_at for watched in served)
+    times = (watched.last_try_at if refuses else watched.last_read_at for watched in served)
     return max((at for at in times if at is not None), default=None)
 
 
-def _served(visibility: Visibility) -> list[Watched]:
+def _served(visibility: Visibility) -> list[WatchedResource]:
     return [
         watched
         for watched in visibility.values()
@@ -39,7 +39,7 @@ def _served(visibility: Visibility) -> list[Watched]:
 
 
 @dataclass(slots=True)
-class Silence:
+class OutageTracker:
     """Follows whether a cluster answers, for as long as its caches are kept."""
 
     last_at: datetime | None = None
@@ -47,17 +47,17 @@ class Silence:
     back_at: datetime | None = None
     """The first sign after its last silence, until all that a verdict needs was tried since."""
 
-    def saw(self, at: datetime | None) -> None:
+    def restore_contact(self, at: datetime | None) -> None:
         """Take note of a sign of before these caches were made."""
         if at is not None and (self.last_at is None or at > self.last_at):
             self.last_at = at
 
-    def keeps_from_judging(self, visibility: Visibility, now: datetime, *, settle: bool) -> bool:
+    def suspends_assessment(self, visibility: Visibility, now: datetime, *, settle: bool) -> bool:
         """Whether nothing may be said of its gangs now; what was said of them stands meanwhile.
 
         `settle`: everything has been tried, nothing more will come.
         """
-        newest = heard_at(visibility)
+        newest = last_contact_at(visibility)
         if newest is None or now - newest > SILENT_AFTER:
             return bool(_served(visibility))
         if self.last_at is not None and newest - self.last_at > SILENT_AFTER:
@@ -73,17 +73,17 @@ class Silence:
 
     def _end(self, began_at: datetime, visibility: Visibility, newest: datetime) -> None:
         """Begin to wait for the rest, and hold the silence against no resource."""
-        signs = [watched.seen_at for watched in _served(visibility)]
+        signs = [watched.last_read_at for watched in _served(visibility)]
         self.back_at = min((at for at in signs if at and at > began_at), default=newest)
         for watched in visibility.values():
             # Not the part in which it was judged still: what was unobserved does not become clear again.
-            watched.excuse(began_at + SILENT_AFTER, self.back_at)
+            watched.add_outage(began_at + SILENT_AFTER, self.back_at)
 
     def _is_awaiting(self, back_at: datetime, visibility: Visibility) -> bool:
         return any(
             watched.resource.needed
             and watched.state not in NOT_SEEN
-            and (watched.tried_at is None or watched.tried_at < back_at)
+            and (watched.last_try_at is None or watched.last_try_at < back_at)
             for watched in _served(visibility)
         )
 

@@ -27,7 +27,15 @@ from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.kube.list_pager import pages
 from gangboard.kube.watch import Watch, is_lower
 from gangboard.polling.reachability import ContactMeter
-from gangboard.polling.resource_watch import Batch, Changed, Listed, News, PutOff, Seen, Watched
+from gangboard.polling.resource_watch import (
+    Batch,
+    ChangedObject,
+    ListCompleted,
+    WatchUpdate,
+    RetryAfter,
+    StateChange,
+    WatchedResource,
+)
 from gangboard.polling.visibility import PODS_KEY
 
 BACKOFF = (1.0, 2.0, 4.0, 8.0)
@@ -39,19 +47,19 @@ FAILURES_BEFORE_LIST = 3
 SHORT_WATCH = 1.0
 """Seconds. A watch that the server ends sooner and without a word is a failure, as for client-go
 ("very short watch"): opened again at once it would be asked for without end, and tell nothing."""
-LEAST_SECONDS = 2
+MIN_WATCH_SECONDS = 2
 """Seconds for which a watch is asked for at least, so that its end in time is never a short one."""
-WAITED_FOR = 0.5
+END_GRACE = 0.5
 """Seconds for which a window goes on at most so that its watches, which last whole seconds, can end."""
 LATE = 0.5
 """Seconds by which a server may end a watch later than it was asked to."""
 COMPARED = PODS_KEY
 """The resource whose resourceVersion is compared regularly: every cluster has it, and it changes most."""
-LOOK_EVERY = 0.2
+HALT_CHECK_INTERVAL = 0.2
 """Seconds after which whoever waits for another thread looks whether it was told to halt."""
 
 
-class _MisfitError(Exception):
+class _UnreadableVersionError(Exception):
     """An object of a version that is not known cannot be read as the newest known version."""
 
 
@@ -65,10 +73,10 @@ class Reflector(threading.Thread):
         self,
         *,
         connection: Connection,
-        watched: Watched,
+        watched: WatchedResource,
         versions: dict[str, str],
         list_slots: threading.Semaphore,
-        out: queue.Queue[News],
+        out: queue.Queue[WatchUpdate],
         ends_at: float,
         list_only: bool,
         on_contact: Callable[[], None],
@@ -91,9 +99,11 @@ class Reflector(threading.Thread):
         self._ends_by_itself = 0.0
         """Moment at which the server will have ended the watch; 0 where that is not worth waiting for."""
         self._resource_version = watched.resource_version
-        put_off = watched.put_off
+        retry_after = watched.retry_after
         self.error: KubeError | None = (
-            put_off.error if put_off is not None and put_off.until > time.monotonic() else None
+            retry_after.error
+            if retry_after is not None and retry_after.until > time.monotonic()
+            else None
         )
         """The last failure; None after a success."""
         self.is_listing = not self._resource_version or list_only
@@ -109,7 +119,7 @@ class Reflector(threading.Thread):
             self._watch.close()
 
     @property
-    def ends_by_itself(self) -> bool:
+    def is_about_to_end(self) -> bool:
         """Whether its watch is about to end: one that is not cut keeps its connection for the next one."""
         return self.is_alive() and time.monotonic() < self._ends_by_itself
 
@@ -134,9 +144,9 @@ class Reflector(threading.Thread):
                 self._compare()
                 self._look()
                 failures = 0
-            except _MisfitError:
+            except _UnreadableVersionError:
                 self.is_listing = False
-                self._hand_over(self._misfit())
+                self._hand_over(self._version_unreadable())
                 return
             except KubeError as error:
                 self.is_listing = False
@@ -154,26 +164,26 @@ class Reflector(threading.Thread):
                 self._wait(error.retry_after or BACKOFF[min(failures, len(BACKOFF) - 1)])
                 failures += 1
 
-    def _misfit(self) -> Seen:
+    def _version_unreadable(self) -> StateChange:
         """Return the news that the served version cannot be read. No object is named: all may see it."""
         key, version = self._watched.resource.key, self._watched.version
-        return Seen(
+        return StateChange(
             key,
             WatchState.UNKNOWN_VERSION,
             f"{key} is served as {version}, which this release cannot read: not all of its objects have "
             f"the fields of {self._watched.resource.versions[0]}",
         )
 
-    def _check_fit(self, problems: Iterable[DecodeProblem]) -> None:
-        """Raise _MisfitError if the version is guessed and an object is lost by that."""
-        if self._watched.is_guess and any(problem.lost for problem in problems):
-            raise _MisfitError
+    def _check_readable(self, problems: Iterable[DecodeProblem]) -> None:
+        """Raise _UnreadableVersionError if the version is guessed and an object is lost by that."""
+        if self._watched.is_version_guessed and any(problem.lost for problem in problems):
+            raise _UnreadableVersionError
 
     def _wait_as_asked(self) -> None:
         """Let the time pass for which the server put us off, also when that was a window ago."""
-        if self._watched.put_off is not None:
+        if self._watched.retry_after is not None:
             self.is_listing = False
-            self._wait(self._watched.put_off.until - time.monotonic())
+            self._wait(self._watched.retry_after.until - time.monotonic())
 
     def _wait(self, seconds: float) -> None:
         """Wait, not longer than until `halt` or the end of our time."""
@@ -183,18 +193,18 @@ class Reflector(threading.Thread):
         self.error = error
         self.vanished = error.code == KubeErrorCode.NOT_FOUND
         if error.retry_after:
-            self._watched.put_off = PutOff(error, time.monotonic() + error.retry_after)
-        self._watched.tried_at = datetime.now(UTC)
+            self._watched.retry_after = RetryAfter(error, time.monotonic() + error.retry_after)
+        self._watched.last_try_at = datetime.now(UTC)
         state = (
             WatchState.FORBIDDEN if error.code == KubeErrorCode.FORBIDDEN else WatchState.FAILING
         )
-        self._hand_over(Seen(self._watched.resource.key, state, error.sentence))
+        self._hand_over(StateChange(self._watched.resource.key, state, error.sentence))
 
-    def _hand_over(self, news: News) -> None:
+    def _hand_over(self, news: WatchUpdate) -> None:
         """Give news to the writer; what it does not take before the end is read again next time."""
         while not self._halted.is_set():
             try:
-                self._out.put(news, timeout=LOOK_EVERY)
+                self._out.put(news, timeout=HALT_CHECK_INTERVAL)
             except queue.Full:
                 continue
             return
@@ -204,13 +214,13 @@ class Reflector(threading.Thread):
         self.error = None
         self._on_contact()
 
-    def _vouch(self) -> None:
+    def _mark_current(self) -> None:
         """Say that what was taken is all there is up to now: a list came to its end, or a watch lives."""
         if self._has_dropped:
             return
         self._answered()
         now = datetime.now(UTC)
-        self._watched.contact_at = self._watched.tried_at = self._watched.seen_at = now
+        self._watched.contact_at = self._watched.last_try_at = self._watched.last_read_at = now
 
     @property
     def _path(self) -> str:
@@ -229,7 +239,7 @@ class Reflector(threading.Thread):
 
     def _list(self) -> None:
         """List when it is its turn; when nobody waits for that any more, do nothing."""
-        while not self._list_slots.acquire(timeout=LOOK_EVERY):
+        while not self._list_slots.acquire(timeout=HALT_CHECK_INTERVAL):
             is_late = self._list_only and time.monotonic() > self._ends_at
             if is_late or self._halted.is_set():
                 return
@@ -249,14 +259,14 @@ class Reflector(threading.Thread):
             if self._halted.is_set():
                 return  # it was on its way for longer than anyone waits for it
             self._answered()
-            self._watched.seen_at = datetime.now(UTC)
+            self._watched.last_read_at = datetime.now(UTC)
             self._watched.revision.compare(page.resource_version)
             self._hand_on(page, seen, troubled)
             version = page.resource_version
         key, known_at = self._watched.resource.key, self._watched.contact_at
         self._watched.silent_since = None
-        self._vouch()
-        self._hand_over(Listed(key, version, frozenset(seen), frozenset(troubled)))
+        self._mark_current()
+        self._hand_over(ListCompleted(key, version, frozenset(seen), frozenset(troubled)))
         if self._has_dropped:
             self._watched.contact_at = known_at  # what is gone was not taken away
         self._resource_version = version
@@ -270,7 +280,7 @@ class Reflector(threading.Thread):
             raise KubeError(KubeErrorCode.NOT_JSON, str(error)) from error
 
     def _hand_on(self, page: Page, seen: set[str], troubled: set[tuple[str, str]]) -> None:
-        self._check_fit(page.problems)
+        self._check_readable(page.problems)
         batch = Batch(self._watched.resource.key, problems=list(page.problems))
         for problem in page.problems:
             seen.add(problem.uid)
@@ -287,7 +297,7 @@ class Reflector(threading.Thread):
         """Build the model of a changed object into the batch."""
         model, problem = build_model(self._watched.resource, wire, self._watched.version)
         if problem is not None:
-            self._check_fit((problem,))
+            self._check_readable((problem,))
             batch.problems.append(problem)
         if model is None:
             return
@@ -295,7 +305,7 @@ class Reflector(threading.Thread):
         if (ref.namespace, ref.name) in self._watched.problems and problem is None:
             batch.understood.append((ref.namespace, ref.name))
         batch.changed.append(
-            Changed(ref.uid, model.meta.resource_version, ref.namespace, ref.name, model)
+            ChangedObject(ref.uid, model.meta.resource_version, ref.namespace, ref.name, model)
         )
 
     def _look(self) -> None:
@@ -307,13 +317,13 @@ class Reflector(threading.Thread):
         lives = threading.Event()
 
         def live() -> None:
-            self._vouch()
+            self._mark_current()
             if not lives.is_set():
                 lives.set()
-                self._hand_over(Seen(self._watched.resource.key, WatchState.OK))
+                self._hand_over(StateChange(self._watched.resource.key, WatchState.OK))
 
-        is_silent = self._watched.silent_since is not None
-        quiet = threading.Timer(SHORT_WATCH, lives.set if is_silent else live)
+        needs_relist = self._watched.silent_since is not None
+        quiet = threading.Timer(SHORT_WATCH, lives.set if needs_relist else live)
         quiet.daemon = True
         began, heard = time.monotonic(), False
         self._watch = self._new_watch(quiet.start)
@@ -340,13 +350,13 @@ class Reflector(threading.Thread):
             )
         else:
             self._watched.silent_since = None
-            self._vouch()  # the server has ended it in time
+            self._mark_current()  # the server has ended it in time
 
     def _new_watch(self, on_open: Callable[[], None]) -> Watch:
         """Return a watch for the rest of the time."""
         left = self._ends_at - time.monotonic()
-        seconds = max(LEAST_SECONDS, math.ceil(left))
-        is_soon = seconds - left <= WAITED_FOR
+        seconds = max(MIN_WATCH_SECONDS, math.ceil(left))
+        is_soon = seconds - left <= END_GRACE
         self._ends_by_itself = time.monotonic() + seconds + LATE if is_soon else 0.0
         return Watch(
             self._connection,
@@ -364,7 +374,7 @@ class Reflector(threading.Thread):
         if is_late and not heard:
             watched.silent_since = watched.silent_since or began
         elif watched.silent_since is None:
-            self._vouch()
+            self._mark_current()
 
     def _digest(self, lines: list[bytes]) -> None:
         batch = Batch(self._watched.resource.key)
@@ -389,7 +399,7 @@ class Reflector(threading.Thread):
         if event.type == "DELETED":
             self._take_deletion(batch, event)
         elif event.problem is not None:
-            self._check_fit((event.problem,))
+            self._check_readable((event.problem,))
             batch.problems.append(event.problem)
         elif event.object is not None and event.type != "BOOKMARK":
             self._take(batch, event.object)

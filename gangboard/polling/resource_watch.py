@@ -32,7 +32,7 @@ class RestoredError(Exception):
 
 
 @dataclass(slots=True)
-class Revision:
+class RevisionTracker:
     """The newest resourceVersion that an API server has shown of one resource.
 
     Each resource has its own: events, for example, may be in another etcd.
@@ -68,7 +68,7 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedObject:
     """A new or changed object."""
 
     uid: str
@@ -83,7 +83,7 @@ class Batch:
     """What one read of one resource brought."""
 
     resource: str
-    changed: list[Changed] = field(default_factory=list)
+    changed: list[ChangedObject] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
     problems: list[DecodeProblem] = field(default_factory=list)
     understood: list[tuple[str, str]] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListCompleted:
     """A complete list came to its end: what was not in it is gone."""
 
     resource: str
@@ -108,7 +108,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class StateChange:
     """How a resource can be seen has changed."""
 
     resource: str
@@ -116,18 +116,18 @@ class Seen:
     sentence: str = ""
 
 
-News = Batch | Listed | Seen
+WatchUpdate = Batch | ListCompleted | StateChange
 
 
-MOST_SILENCE = 60.0
+MAX_SILENCE = 60.0
 """Seconds of silent watches after which a resource is listed, at the next window: within 90 s in all."""
-SENTENCES_KEPT = 100
+MAX_SENTENCES = 100
 """Problems of a resource that are told in words; of the rest only the names are kept, to count them and
 to know whose gangs they may belong to."""
 
 
 @dataclass(frozen=True, slots=True)
-class PutOff:
+class RetryAfter:
     """The API server asked not to be asked again before a time (Retry-After)."""
 
     error: KubeError
@@ -136,7 +136,7 @@ class PutOff:
 
 
 @dataclass(slots=True)
-class Watched:
+class WatchedResource:
     """One resource of one cluster: from where its watch goes on and how it can be seen."""
 
     resource: Resource
@@ -144,25 +144,25 @@ class Watched:
     state: WatchState = WatchState.LISTING
     sentence: str = ""
     resource_version: str = ""
-    revision: Revision = field(default_factory=Revision)
+    revision: RevisionTracker = field(default_factory=RevisionTracker)
     silent_since: float | None = None
     """Moment of `time.monotonic()` at which the first of its silent watches began: they sent no line and did not
     end in time. A sign of life resets it to None."""
     listed_at: datetime | None = None
     contact_at: datetime | None = None
     """Up to when all changes are known: the last end of a complete list, or a watch that lived."""
-    tried_at: datetime | None = None
+    last_try_at: datetime | None = None
     """When these caches last knew how a try ended: it was vouched for, or it failed."""
-    seen_at: datetime | None = None
+    last_read_at: datetime | None = None
     """When these caches last got something of it: a page of a list, or a watch that lived."""
-    silences: list[tuple[datetime, datetime]] = field(default_factory=list)
+    outages: list[tuple[datetime, datetime]] = field(default_factory=list)
     """From when to when the whole cluster was silent, lately; only the writer touches it."""
-    put_off: PutOff | None = None
+    retry_after: RetryAfter | None = None
     """The last one; outlives the window in which it was said, not a change of hands."""
     problems: dict[tuple[str, str], str] = field(default_factory=dict)
     """(namespace, name) of objects that could not be understood → sentence, of the first 100."""
     _told: int = 0
-    lost: set[tuple[str, str]] = field(default_factory=set)
+    unreadable_names: set[tuple[str, str]] = field(default_factory=set)
     """Those of them of which nothing could be read."""
     is_current: bool = False
     """It was listed to the end, with all that this release keeps, here or by an earlier holder."""
@@ -170,33 +170,33 @@ class Watched:
     """The row in the store is behind."""
 
     @property
-    def is_silent(self) -> bool:
+    def needs_relist(self) -> bool:
         """True if its watches have been silent for so long that it must be listed."""
         since = self.silent_since
-        return since is not None and time.monotonic() - since >= MOST_SILENCE
+        return since is not None and time.monotonic() - since >= MAX_SILENCE
 
     @property
-    def excused(self) -> timedelta:
+    def outage_time(self) -> timedelta:
         """How much of the time since `contact_at` the whole cluster was silent."""
         if self.contact_at is None:
             return timedelta()
-        lately = [end - begin for begin, end in self.silences if begin >= self.contact_at]
+        lately = [end - begin for begin, end in self.outages if begin >= self.contact_at]
         return sum(lately, timedelta())
 
-    def excuse(self, began_at: datetime, ended_at: datetime) -> None:
+    def add_outage(self, began_at: datetime, ended_at: datetime) -> None:
         """Take note that the whole cluster was silent in that time."""
         known_at = self.contact_at
-        self.silences = [one for one in self.silences if known_at is None or one[0] >= known_at]
-        self.silences.append((began_at, ended_at))
+        self.outages = [one for one in self.outages if known_at is None or one[0] >= known_at]
+        self.outages.append((began_at, ended_at))
 
     @property
-    def is_guess(self) -> bool:
+    def is_version_guessed(self) -> bool:
         """True if it is read in a version that this release does not know."""
         return bool(self.version) and not self.resource.is_known(self.version)
 
-    def show(self, state: WatchState, sentence: str = "") -> bool:
+    def set_state(self, state: WatchState, sentence: str = "") -> bool:
         """Set the state; return whether that is news. While the version is a guess, the sentence says so."""
-        if state is WatchState.OK and self.is_guess:
+        if state is WatchState.OK and self.is_version_guessed:
             sentence = (
                 f"{self.resource.key} is served as {self.version}, which this release does not know: "
                 f"it is read as {self.resource.versions[0]}"
@@ -206,17 +206,17 @@ class Watched:
         self.changed |= news
         return news
 
-    def take_problem(self, problem: DecodeProblem) -> None:
+    def add_problem(self, problem: DecodeProblem) -> None:
         """Remember an object that could not be read, or not all of it."""
         name = (problem.namespace, problem.name)
-        told = bool(self.problems.get(name)) or self._told < SENTENCES_KEPT
+        told = bool(self.problems.get(name)) or self._told < MAX_SENTENCES
         self._told += told and not self.problems.get(name)
         self.problems[name] = problem.sentence if told else ""
-        (self.lost.add if problem.lost else self.lost.discard)(name)
+        (self.unreadable_names.add if problem.lost else self.unreadable_names.discard)(name)
 
-    def drop_problem(self, name: tuple[str, str]) -> bool:
+    def remove_problem(self, name: tuple[str, str]) -> bool:
         """Forget it, since the object is understood or gone; return whether it was one."""
-        self.lost.discard(name)
+        self.unreadable_names.discard(name)
         sentence = self.problems.pop(name, None)
         self._told -= bool(sentence)
         return sentence is not None

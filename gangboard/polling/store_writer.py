@@ -17,13 +17,13 @@ from gangboard.plugins import registry
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.resource_watch import (
-    SENTENCES_KEPT,
+    MAX_SENTENCES,
     Batch,
-    Changed,
-    Listed,
-    News,
-    Seen,
-    Watched,
+    ChangedObject,
+    ListCompleted,
+    WatchUpdate,
+    StateChange,
+    WatchedResource,
 )
 from gangboard.store.objects import content_digest, owner_uid, pack, uid_or_none
 from gangboard.store.observations import (
@@ -38,7 +38,7 @@ from gangboard.store.observations import (
     writing,
 )
 
-PROBLEMS_SHOWN = SENTENCES_KEPT
+PROBLEMS_SHOWN = MAX_SENTENCES
 """Objects that were not understood are named up to this number; the count is always true."""
 CONTACT_EVERY = 3.0
 """Seconds between two writes of the time of the last contact, which also renew the lease."""
@@ -50,7 +50,7 @@ class StoreWriter:
     def __init__(self, cache: ClusterCache, assessor: Assessor) -> None:
         self._cache = cache
         self._assessor = assessor
-        self._changed: dict[str, tuple[str, Changed]] = {}
+        self._changed: dict[str, tuple[str, ChangedObject]] = {}
         self._deleted: set[str] = set()
         self._touched: set[str] = set()
         self._pages_differ = False
@@ -69,20 +69,20 @@ class StoreWriter:
     def __len__(self) -> int:
         return len(self._changed) + len(self._deleted)
 
-    def take(self, news: News) -> None:
+    def apply(self, news: WatchUpdate) -> None:
         """Take news into the caches; `commit` stores them."""
         watched = self._cache.watched[news.resource]
         if isinstance(news, Batch):
             self._take_batch(watched, news)
-        elif isinstance(news, Listed):
+        elif isinstance(news, ListCompleted):
             self._take_end_of_list(watched, news)
-        elif isinstance(news, Seen):
-            self._pages_differ |= watched.show(news.state, news.sentence)
+        elif isinstance(news, StateChange):
+            self._pages_differ |= watched.set_state(news.state, news.sentence)
             if news.state is WatchState.UNKNOWN_VERSION:
                 # The next discovery tries again. Objects that are stored stay.
                 watched.version = watched.resource_version = ""
 
-    def _take_batch(self, watched: Watched, batch: Batch) -> None:
+    def _take_batch(self, watched: WatchedResource, batch: Batch) -> None:
         key = batch.resource
         for change in batch.changed:
             self._cache.versions[key][change.uid] = change.resource_version
@@ -99,17 +99,20 @@ class StoreWriter:
             watched.changed |= len(batch) > 0
 
     def _take_problems(
-        self, watched: Watched, problems: list[DecodeProblem], understood: list[tuple[str, str]]
+        self,
+        watched: WatchedResource,
+        problems: list[DecodeProblem],
+        understood: list[tuple[str, str]],
     ) -> None:
         for problem in problems:
-            watched.take_problem(problem)
+            watched.add_problem(problem)
         for name in understood:
-            watched.drop_problem(name)
+            watched.remove_problem(name)
         if problems or understood:
             watched.changed = True
             self._pages_differ = True
 
-    def _take_end_of_list(self, watched: Watched, listed: Listed) -> None:
+    def _take_end_of_list(self, watched: WatchedResource, listed: ListCompleted) -> None:
         """Drop what a complete list did not have. Events stay: they expire, what they say does not."""
         key = listed.resource
         if key != EVENT.key:
@@ -121,21 +124,21 @@ class StoreWriter:
             names for uid, names in self._cache.names[key].items() if uid in listed.seen
         }
         for name in [name for name in watched.problems if name not in still]:
-            watched.drop_problem(name)
+            watched.remove_problem(name)
             self._pages_differ = True
         watched.resource_version = listed.resource_version
         watched.listed_at = datetime.now(UTC)
         watched.is_current = True
-        self._pages_differ |= watched.show(WatchState.OK)
+        self._pages_differ |= watched.set_state(WatchState.OK)
         watched.changed = True
 
     def _delete(self, key: str, uid: str) -> None:
-        self._touched |= self._cache.forget(key, uid)
+        self._touched |= self._cache.remove(key, uid)
         self._pages_differ |= key in self._shown
         self._changed.pop(uid, None)
         self._deleted.add(uid)
 
-    def forget_resource(self, key: str) -> None:
+    def remove_resource(self, key: str) -> None:
         """Take all objects of a resource as deleted: it is not served any more."""
         for uid in list(self._cache.versions[key]):
             self._delete(key, uid)
@@ -152,8 +155,8 @@ class StoreWriter:
         if self._assessor.assess(touched | self._cache.rechecks.take(now), now, settle=settle):
             pages_differ = False  # the verdicts have moved the data version already
         if pages_differ:
-            with writing(self._cache.claim):
-                next_version(self._cache.claim.cluster_id)
+            with writing(self._cache.lease):
+                next_version(self._cache.lease.cluster_id)
 
     def _store(self) -> None:
         """Store what was taken and from where to go on: in one transaction, of a long list in several.
@@ -172,12 +175,15 @@ class StoreWriter:
         self._write(changed, deleted, [one for one in self._cache.watched.values() if one.changed])
 
     def _write(
-        self, changed: list[tuple[str, Changed]], deleted: list[str], views: list[Watched]
+        self,
+        changed: list[tuple[str, ChangedObject]],
+        deleted: list[str],
+        views: list[WatchedResource],
     ) -> None:
         fresh = [view for view in self._views(views) if self._stored.get(view.resource) != view]
         if not (changed or deleted or fresh):
             return
-        cluster_id, kept = self._cache.claim.cluster_id, self._cache.objects
+        cluster_id, kept = self._cache.lease.cluster_id, self._cache.objects
         rows = [
             ObjectRow(
                 key,
@@ -191,7 +197,7 @@ class StoreWriter:
             )
             for key, change in changed
         ]
-        with writing(self._cache.claim):
+        with writing(self._cache.lease):
             save_objects(cluster_id, rows)
             delete_objects(cluster_id, deleted)
             if fresh:
@@ -208,7 +214,7 @@ class StoreWriter:
             watched.changed = False
         self.written += len(rows) + len(deleted)
 
-    def _views(self, views: Iterable[Watched]) -> list[ResourceView]:
+    def _views(self, views: Iterable[WatchedResource]) -> list[ResourceView]:
         return [
             ResourceView(
                 resource=watched.resource.key,
@@ -226,7 +232,7 @@ class StoreWriter:
                         "namespace": namespace,
                         "name": name,
                         "sentence": sentence,
-                        "lost": (namespace, name) in watched.lost,
+                        "lost": (namespace, name) in watched.unreadable_names,
                     }
                     for (namespace, name), sentence in _shown(watched)
                 ),
@@ -236,16 +242,16 @@ class StoreWriter:
         ]
 
     @property
-    def contact_is_due(self) -> bool:
+    def is_contact_due(self) -> bool:
         """Whether the last contact has to be recorded again, as a few times a minute."""
         return time.monotonic() - self._contact_written >= CONTACT_EVERY
 
-    def write_contact(self, contact_at: datetime | None, problem: str, sentence: str) -> None:
+    def record_contact(self, contact_at: datetime | None, problem: str, sentence: str) -> None:
         """Record the last contact and the cluster's problem; renew the lease."""
         self._contact_written = time.monotonic()
-        with writing(self._cache.claim):
+        with writing(self._cache.lease):
             save_contact(
-                self._cache.claim.cluster_id,
+                self._cache.lease.cluster_id,
                 contact_at=contact_at,
                 problem=problem,
                 sentence=sentence,
@@ -254,7 +260,7 @@ class StoreWriter:
                 events_a_minute=self._cache.meter.events_a_minute,
             )
 
-    def store_everything(self) -> None:
+    def store_all(self) -> None:
         """At the end of a window: also the resourceVersions that moved without any change."""
         for watched in self._cache.watched.values():
             watched.changed = True
@@ -266,10 +272,10 @@ def _about(model: object) -> str | None:
     return uid_or_none(model.regarding.uid) if isinstance(model, Event) else None
 
 
-def _shown(watched: Watched) -> list[tuple[tuple[str, str], str]]:
+def _shown(watched: WatchedResource) -> list[tuple[tuple[str, str], str]]:
     """Return the problems that are stored: told in words, and those of which nothing could be read first."""
     told = ((name, sentence) for name, sentence in watched.problems.items() if sentence)
-    ranked = sorted(told, key=lambda one: one[0] not in watched.lost)
+    ranked = sorted(told, key=lambda one: one[0] not in watched.unreadable_names)
     return ranked[:PROBLEMS_SHOWN]
 
 

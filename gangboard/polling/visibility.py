@@ -19,7 +19,7 @@ from gangboard.domain.quota import Queue
 from gangboard.domain.watch_state import WatchState
 from gangboard.facts.cluster_view import Unobserved
 from gangboard.plugins import registry
-from gangboard.polling.resource_watch import Watched
+from gangboard.polling.resource_watch import WatchedResource
 
 PODS_KEY = "pods"
 UNOBSERVED_AFTER = timedelta(seconds=120)
@@ -29,7 +29,7 @@ FOLLOWED_WITHIN = timedelta(seconds=60)
 NOT_SEEN = (WatchState.FORBIDDEN, WatchState.UNKNOWN_VERSION)
 """States in which a resource cannot be looked at from the first moment on."""
 
-Visibility = Mapping[str, Watched]
+Visibility = Mapping[str, WatchedResource]
 """Resource key → how it can be seen."""
 
 _WISHED_FOR = (NODE_CLAIM, PROVISIONING_REQUEST, VOLUME_CLAIM, STORAGE_CLASS, RESOURCE_CLAIM)
@@ -41,7 +41,7 @@ _WORDS = {
 }
 
 
-def is_ready_to_judge(visibility: Visibility) -> bool:
+def is_ready_to_assess(visibility: Visibility) -> bool:
     """Whether what must be known of every gang was listed once, or will not come.
 
     Nodes, all pods, what autoscalers bring, claims, entries in queues and what owners are made by are
@@ -59,14 +59,14 @@ def is_ready_to_judge(visibility: Visibility) -> bool:
     ) and all(watched.is_current or _will_not_come(watched) for watched in wished_for)
 
 
-def are_pods_grouped(visibility: Visibility) -> bool:
+def are_groups_listed(visibility: Visibility) -> bool:
     """Whether pods and groups were listed once, or will not come: only then they tell what else is needed."""
     return _has_come(visibility[PODS_KEY]) and all(
         _has_come(one) for one in visibility.values() if one.resource.model is Group
     )
 
 
-def is_on_its_way(watched: Watched) -> bool:
+def is_resource_awaited(watched: WatchedResource) -> bool:
     """Whether a resource that is read on demand is asked for, or may turn out to be needed, and did not come yet."""
     return not (
         watched.is_current or watched.state == WatchState.NOT_NEEDED or _will_not_come(watched)
@@ -82,15 +82,15 @@ def is_listed(visibility: Visibility) -> bool:
     )
 
 
-def _has_come(watched: Watched) -> bool:
+def _has_come(watched: WatchedResource) -> bool:
     return watched.listed_at is not None or _will_not_come(watched)
 
 
-def _will_not_come(watched: Watched) -> bool:
+def _will_not_come(watched: WatchedResource) -> bool:
     return not watched.version or watched.state in (WatchState.FORBIDDEN, WatchState.FAILING)
 
 
-def unobserved(visibility: Visibility, now: datetime) -> tuple[Unobserved, ...]:
+def unobserved_resources(visibility: Visibility, now: datetime) -> tuple[Unobserved, ...]:
     """Return what is needed and cannot be looked at; a short failure is covered by the last data."""
     return tuple(
         Unobserved(watched.resource.key, watched.state, watched.sentence)
@@ -99,7 +99,7 @@ def unobserved(visibility: Visibility, now: datetime) -> tuple[Unobserved, ...]:
     )
 
 
-def unreadable(visibility: Visibility) -> dict[str, tuple[Unobserved, ...]]:
+def unreadable_by_namespace(visibility: Visibility) -> dict[str, tuple[Unobserved, ...]]:
     """Return namespace → what is needed there and has objects of which nothing can be read.
 
     Under "" is what may be of any namespace: its name is not told, for those who see one namespace
@@ -110,7 +110,7 @@ def unreadable(visibility: Visibility) -> dict[str, tuple[Unobserved, ...]]:
         if not watched.resource.needed or watched.state == WatchState.NOT_SERVED:
             continue
         names: dict[str, list[str]] = defaultdict(list)
-        for namespace, name in watched.lost:
+        for namespace, name in watched.unreadable_names:
             names[namespace].append(name)
         for namespace, lost in names.items():
             sentence = _unread(watched, namespace, lost)
@@ -120,7 +120,7 @@ def unreadable(visibility: Visibility) -> dict[str, tuple[Unobserved, ...]]:
     return {namespace: tuple(those) for namespace, those in found.items()}
 
 
-def _unread(watched: Watched, namespace: str, names: list[str]) -> str:
+def _unread(watched: WatchedResource, namespace: str, names: list[str]) -> str:
     """Return the sentence about objects of one namespace that cannot be read."""
     if not namespace:
         whose = "its namespace: it" if len(names) == 1 else "their namespaces: they"
@@ -152,7 +152,7 @@ def is_followed(visibility: Visibility, made_at: datetime, now: datetime) -> boo
     )
 
 
-def is_unobserved(watched: Watched, now: datetime) -> bool:
+def is_unobserved(watched: WatchedResource, now: datetime) -> bool:
     """Whether what is known of a resource cannot be vouched for.
 
     Pages of a list that never came to its end tell nothing of what is on the others. The time in
@@ -164,17 +164,17 @@ def is_unobserved(watched: Watched, now: datetime) -> bool:
         return False
     if watched.listed_at is None or watched.contact_at is None:
         return True
-    return now - watched.contact_at - watched.excused > UNOBSERVED_AFTER
+    return now - watched.contact_at - watched.outage_time > UNOBSERVED_AFTER
 
 
-def tells_absence(watched: Watched, now: datetime) -> bool:
+def proves_absence(watched: WatchedResource, now: datetime) -> bool:
     """Whether an object of a resource that is served and not known does not exist."""
     if watched.state == WatchState.NOT_SERVED or is_unobserved(watched, now):
         return False
-    return watched.is_current and not watched.lost
+    return watched.is_current and not watched.unreadable_names
 
 
-def groups_seen(visibility: Visibility) -> Watched | None:
+def group_resource(visibility: Visibility) -> WatchedResource | None:
     """Return how that can be seen which says what groups there are; None where nothing is watched.
 
     PodGroups; where none are served, as on 1.35, the Workloads whose entries are the groups.
@@ -195,7 +195,7 @@ def known_kinds(visibility: Visibility, now: datetime) -> frozenset[str]:
     return frozenset(
         kind
         for kind, watched in found.items()
-        if (kind in marked or watched.resource.model is Queue) and tells_absence(watched, now)
+        if (kind in marked or watched.resource.model is Queue) and proves_absence(watched, now)
     )
 
 
@@ -209,16 +209,16 @@ def queue_visibility(visibility: Visibility, now: datetime) -> QueueVisibility:
         return QueueVisibility.NOT_SERVED
     return (
         QueueVisibility.SERVED
-        if all(tells_absence(one, now) for one in served)
+        if all(proves_absence(one, now) for one in served)
         else QueueVisibility.NOT_KNOWN
     )
 
 
-def _of_queues(visibility: Visibility) -> list[Watched]:
+def _of_queues(visibility: Visibility) -> list[WatchedResource]:
     return [one for one in visibility.values() if one.resource.model is QueueEntry]
 
 
-def why_no_room(visibility: Visibility, now: datetime) -> str:
+def why_capacity_unknown(visibility: Visibility, now: datetime) -> str:
     """Return why nothing can be said of room, as a clause such as `nodes: forbidden`; else nothing.
 
     Nodes and pods that were never listed to the end are no cluster's capacity, and one object that
@@ -231,11 +231,11 @@ def why_no_room(visibility: Visibility, now: datetime) -> str:
     return ""
 
 
-def _of_room(visibility: Visibility) -> Iterable[Watched]:
+def _of_room(visibility: Visibility) -> Iterable[WatchedResource]:
     return (visibility[NODE.key], visibility[PODS_KEY])
 
 
-def _why_not(watched: Watched, now: datetime) -> str:
+def _why_not(watched: WatchedResource, now: datetime) -> str:
     if watched.state in _WORDS:
         return _WORDS[watched.state]
     if is_unobserved(watched, now) or (
@@ -244,7 +244,7 @@ def _why_not(watched: Watched, now: datetime) -> str:
         return "failing"
     if not watched.is_current:
         return "not read yet"
-    return f"{len(watched.lost)} cannot be read" if watched.lost else ""
+    return f"{len(watched.unreadable_names)} cannot be read" if watched.unreadable_names else ""
 
 
 _MINOR = re.compile(r"v?(\d{1,4})\.(\d{1,4})")

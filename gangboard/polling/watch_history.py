@@ -8,14 +8,14 @@ from datetime import datetime
 
 from gangboard.domain.owner import Owner, SuspendChange
 
-PATIENCE = 120.0
+ORPHAN_GRACE = 120.0
 """Seconds. What is still there then is kept by something, and shown as a gang of its own."""
-MOST_DELETED = 20_000
+MAX_DELETED = 20_000
 """Deleted objects that are remembered; the oldest ones are dropped."""
 
 
-class Leftovers:
-    """The objects of one cluster that were deleted within PATIENCE. Not thread-safe.
+class DeletedOwners:
+    """The objects of one cluster that were deleted within ORPHAN_GRACE. Not thread-safe.
 
     The garbage collector deletes the pods of a deleted owner some seconds later. Until then each would be a gang of its own.
     A pod that is kept on purpose (`--cascade=orphan`) loses its owner reference, and is a gang at once.
@@ -26,24 +26,24 @@ class Leftovers:
         self._deleted: dict[str, float] = {}
         """uid → time, the oldest first."""
 
-    def note_deleted(self, uid: str) -> None:
+    def add(self, uid: str) -> None:
         """Remember that an object is gone."""
         now = self._clock()
         self._deleted.pop(uid, None)
         self._deleted[uid] = now
         while self._deleted:
             oldest = next(iter(self._deleted))
-            if now - self._deleted[oldest] < PATIENCE and len(self._deleted) <= MOST_DELETED:
+            if now - self._deleted[oldest] < ORPHAN_GRACE and len(self._deleted) <= MAX_DELETED:
                 return
             del self._deleted[oldest]
 
-    def patience_left(self, controller: str) -> float:
+    def grace_left(self, controller: str) -> float:
         """Return for how many seconds objects of this controller count as leftovers; 0: they do not."""
         deleted_at = self._deleted.get(controller)
-        return 0.0 if deleted_at is None else max(0.0, deleted_at + PATIENCE - self._clock())
+        return 0.0 if deleted_at is None else max(0.0, deleted_at + ORPHAN_GRACE - self._clock())
 
 
-MOST_CHANGES = 50
+MAX_CHANGES = 50
 """Changes kept of one object; the oldest go first."""
 
 
@@ -72,7 +72,7 @@ class SuspendHistory:
             return
         at = min(owner.suspend_set_at or seen_at, seen_at)
         change = SuspendChange(owner.suspended, owner.suspend_set_by, at)
-        self._changes[uid] = (*self._changes.get(uid, ()), change)[-MOST_CHANGES:]
+        self._changes[uid] = (*self._changes.get(uid, ()), change)[-MAX_CHANGES:]
 
     def remove(self, uid: str) -> None:
         """Forget an object that is gone; one made anew under its name is another."""

@@ -11,20 +11,22 @@ from concurrent.futures import Future
 from http import HTTPStatus
 from typing import Any
 
-from gangboard.serving.request import Disconnected, environ_of, read_body, sender_of
+from gangboard.serving.request import DisconnectedError, environ_of, read_body, sender_of
 from gangboard.serving.response import (
-    Answering,
+    WsgiResponder,
     Headers,
     Receive,
-    Refused,
+    RefusedError,
     Send,
     SlowReaderError,
     Wsgi,
-    refusal,
+    refusal_messages,
 )
-from gangboard.serving.thread_pools import Lane
+from gangboard.serving.thread_pools import ThreadPool
 
-_UNREADABLE = Refused(HTTPStatus.BAD_REQUEST, "The body of the request cannot be read to its end.")
+_UNREADABLE = RefusedError(
+    HTTPStatus.BAD_REQUEST, "The body of the request cannot be read to its end."
+)
 
 
 class Application:
@@ -34,10 +36,10 @@ class Application:
         self,
         wsgi: Wsgi,
         *,
-        pages: Lane,
-        lanes: Mapping[str, Lane],
+        pages: ThreadPool,
+        lanes: Mapping[str, ThreadPool],
         headers: Mapping[str, str],
-        at_first: Callable[[], object],
+        on_first_request: Callable[[], object],
     ) -> None:
         """`lanes`: by path, or by its beginning where that ends with a slash; all others take `pages`.
 
@@ -45,7 +47,7 @@ class Application:
 
         `headers`: of what is refused here.
 
-        `at_first` is called once, at the first request: what the server has opened is open then.
+        `on_first_request` is called once, at the first request: what the server has opened is open then.
         """
         self._wsgi = wsgi
         self._pages = pages
@@ -55,7 +57,7 @@ class Application:
         self._headers: Headers = [
             (name.lower().encode(), value.encode()) for name, value in headers.items()
         ]
-        self._at_first: Callable[[], object] | None = at_first
+        self._at_first: Callable[[], object] | None = on_first_request
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -66,13 +68,13 @@ class Application:
             self._at_first = None
         try:
             await self._answer(scope, receive, send)
-        except Refused as refused:
-            for message in refusal(scope["path"], refused, self._headers):
+        except RefusedError as refused:
+            for message in refusal_messages(scope["path"], refused, self._headers):
                 await send(message)
-        except Disconnected:
+        except DisconnectedError:
             # granian reports a chunk that it cannot read as a disconnect, and sends its own 500 if
             # nothing is answered.
-            for message in refusal(scope["path"], _UNREADABLE, self._headers):
+            for message in refusal_messages(scope["path"], _UNREADABLE, self._headers):
                 await send(message)
         except SlowReaderError:
             # To end it would say that this was all. It stays without an end until its reader goes.
@@ -81,11 +83,11 @@ class Application:
 
     async def _answer(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         body = await read_body(scope["headers"], receive)
-        answering = Answering(self._wsgi, environ_of(scope, body), send)
+        answering = WsgiResponder(self._wsgi, environ_of(scope, body), send)
         for message in await self._lane(scope["path"]).run(answering.run, sender_of(scope)):
             await send(message)
 
-    def _lane(self, path: str) -> Lane:
+    def _lane(self, path: str) -> ThreadPool:
         for beginning in self._beginnings:
             if path.startswith(beginning):
                 return self._lanes[beginning]

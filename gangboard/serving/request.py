@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from gangboard.serving.response import Headers, Receive, Refused
+from gangboard.serving.response import Headers, Receive, RefusedError
 
 LARGEST_BODY = 64 * 1024
 """Bytes, for everybody: every form and every call of the API fits in."""
@@ -21,7 +21,7 @@ _NOT_PASSED_ON = frozenset({b"content-length", b"transfer-encoding"})
 """The whole body has been read, so its length is known."""
 
 
-class Disconnected(Exception):  # noqa: N818  # named like what happens
+class DisconnectedError(Exception):  # noqa: N818  # named like what happens
     """The sender has left."""
 
 
@@ -32,7 +32,7 @@ async def read_body(
     largest: int = LARGEST_BODY,
     seconds: float = BODY_SECONDS,
 ) -> bytes:
-    """Return the body. Raises Refused, or Disconnected when the sender left in the middle.
+    """Return the body. Raises RefusedError, or DisconnectedError when the sender left in the middle.
 
     A body that is announced as too large is refused before any of it is read, one that announces
     nothing as soon as it has become too large.
@@ -48,7 +48,7 @@ async def read_body(
             return await _gather(receive, largest)
     except TimeoutError:
         sentence = f"The request was not complete after {seconds:g} seconds."
-        raise Refused(HTTPStatus.REQUEST_TIMEOUT, sentence) from None
+        raise RefusedError(HTTPStatus.REQUEST_TIMEOUT, sentence) from None
 
 
 async def _gather(receive: Receive, largest: int) -> bytes:
@@ -56,7 +56,7 @@ async def _gather(receive: Receive, largest: int) -> bytes:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Disconnected
+            raise DisconnectedError
         body += message.get("body", b"")
         if len(body) > largest:
             raise _too_large(largest)
@@ -64,9 +64,9 @@ async def _gather(receive: Receive, largest: int) -> bytes:
             return bytes(body)
 
 
-def _too_large(largest: int) -> Refused:
+def _too_large(largest: int) -> RefusedError:
     sentence = f"A request may have {largest // 1024} KiB at most."
-    return Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence)
+    return RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence)
 
 
 def environ_of(scope: dict[str, Any], body: bytes) -> dict[str, Any]:

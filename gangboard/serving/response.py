@@ -29,7 +29,7 @@ _AGAIN = "1"
 """Seconds after which a request may be sent again that was refused for lack of room."""
 
 
-class Refused(Exception):  # noqa: N818  # named like what happens
+class RefusedError(Exception):  # noqa: N818  # named like what happens
     """The request is refused. The text is one sentence for its sender."""
 
     def __init__(self, status: HTTPStatus, sentence: str) -> None:
@@ -37,7 +37,7 @@ class Refused(Exception):  # noqa: N818  # named like what happens
         self.status = status
 
 
-def refusal(path: str, refused: Refused, headers: Headers) -> tuple[Message, Message]:
+def refusal_messages(path: str, refused: RefusedError, headers: Headers) -> tuple[Message, Message]:
     """Return the messages of a refusal: problem details (RFC 9457) in the API, else plain text.
 
     The connection ends, because the rest of the refused request may follow on it.
@@ -86,7 +86,7 @@ class _Started:
         }
 
 
-class Answering:
+class WsgiResponder:
     """Lets an application answer one request; `run` is called in a thread.
 
     The whole of it stays in that thread: database connections belong to threads.

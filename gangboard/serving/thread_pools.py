@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from typing import TypeVar
 
-from gangboard.serving.response import Refused
+from gangboard.serving.response import RefusedError
 
 T = TypeVar("T")
 
 
-class Lane:
+class ThreadPool:
     """Some threads, and a bound on the requests that wait for one of them."""
 
     def __init__(
@@ -43,12 +43,12 @@ class Lane:
         return self._here
 
     async def run(self, work: Callable[[], T], sender: int = 0) -> T:
-        """Do it in a thread. Raises Refused where there is no room, or no result in time.
+        """Do it in a thread. Raises RefusedError where there is no room, or no result in time.
 
         Senders take turns. Work that is late goes on, and its thread is not free until it ends.
         """
         if self._here >= self._most:
-            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "Too many requests at once.")
+            raise RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, "Too many requests at once.")
         loop = asyncio.get_running_loop()
         began = loop.time()
         self._here += 1
@@ -79,9 +79,9 @@ class Lane:
             running.exception()
 
 
-def _late(seconds: float | None) -> Refused:
+def _late(seconds: float | None) -> RefusedError:
     sentence = f"There was no answer within {seconds:g} seconds."
-    return Refused(HTTPStatus.SERVICE_UNAVAILABLE, sentence)
+    return RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, sentence)
 
 
 class Turns:

@@ -60,7 +60,7 @@ def test_an_idle_connection_is_not_used_after_a_while(
 def test_of_many_connections_few_stay_and_nobody_warns(
     serve: Serve, connect: Connect, caplog: pytest.LogCaptureFixture
 ) -> None:
-    many = api_client.MOST_IDLE + 2
+    many = api_client.MAX_IDLE + 2
     together = threading.Barrier(many, timeout=60)
 
     def script(request: Request, wire: Wire) -> None:

@@ -33,10 +33,10 @@ def test_what_is_not_a_chunk_is_refused(data: bytes) -> None:
 def test_lines_are_given_out_when_they_are_complete() -> None:
     splitter = LineSplitter()
     assert splitter.feed(b"a") == []
-    assert splitter.has_rest
+    assert splitter.has_remainder
     assert splitter.feed(b"b\nc\n\n \r\nd") == [b"ab", b"c"]
     assert splitter.feed(b"\n") == [b"d"]
-    assert not splitter.has_rest
+    assert not splitter.has_remainder
 
 
 def test_a_line_that_does_not_end_is_refused() -> None:

@@ -123,7 +123,7 @@ def test_a_server_that_goes_round_in_circles_is_found_out(
 def test_a_list_without_an_end_is_found_out(
     serve: Serve, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gangboard.kube.list_pager.MOST_PAGES", 5)
+    monkeypatch.setattr("gangboard.kube.list_pager.MAX_PAGES", 5)
 
     def script(request: Request, wire: Wire) -> None:
         token = str(len(server.requests))
@@ -138,7 +138,7 @@ def test_a_list_without_an_end_is_found_out(
 def test_a_list_of_more_bytes_than_any_cluster_has_is_found_out(
     serve: Serve, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gangboard.kube.list_pager.MOST_BYTES", 3 * 1024)
+    monkeypatch.setattr("gangboard.kube.list_pager.MAX_LIST_BYTES", 3 * 1024)
 
     def script(request: Request, wire: Wire) -> None:
         token = str(len(server.requests))

@@ -16,8 +16,8 @@ from gangboard.kube.credentials import read_kubeconfig
 from gangboard.polling import poll
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.poll import PollReport, poll_once
-from gangboard.polling.poll_window import Window
-from gangboard.polling.resource_watch import Watched
+from gangboard.polling.poll_window import PollWindow
+from gangboard.polling.resource_watch import WatchedResource
 from gangboard.store.cluster_leases import acquire_lease, release_lease
 from gangboard.store.clusters import add_cluster
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
@@ -53,7 +53,7 @@ class Watching:
         """List everything, apply, assess."""
         return poll_once(self.cluster.name)[0]
 
-    def window(self, seconds: float = 1.0, *, impatient: bool = False) -> Window:
+    def window(self, seconds: float = 1.0, *, impatient: bool = False) -> PollWindow:
         """Hold the cluster for a window, as the worker does; `impatient` shortens the deadlines."""
         held = acquire_lease(self.cluster.pk, HOLDER)
         assert held is not None
@@ -61,7 +61,7 @@ class Watching:
         assert cache is not None
         if impatient:
             self._make_impatient(cache)
-        window = Window(cache, seconds=seconds, repair_interval=900)
+        window = PollWindow(cache, seconds=seconds, repair_interval=900)
         window.run()
         return window
 
@@ -72,7 +72,7 @@ class Watching:
             assert time.monotonic() < give_up_at, f"it has not come to that in {within:g} s"
             self.window(0.5)
 
-    def settle(self, *, also: Collection[str] = (), within: float = 60.0) -> Window:
+    def settle(self, *, also: Collection[str] = (), within: float = 60.0) -> PollWindow:
         """Hold the cluster until all that is in it now was taken, however slow the machine is.
 
         For clusters without faults: every served resource has to get there, those of `also` even where nothing
@@ -84,7 +84,7 @@ class Watching:
         assert held is not None
         cache = poll._cache_of(held)
         assert cache is not None
-        window = Window(cache, seconds=within, repair_interval=900, stopping=stopping)
+        window = PollWindow(cache, seconds=within, repair_interval=900, stopping=stopping)
 
         def look() -> None:
             while not stopping.is_set() and not _is_at(cache, target, also):
@@ -131,7 +131,7 @@ class Watching:
         return WatchedObject.objects.filter(cluster=self.cluster, resource=resource).count()
 
 
-def _served(cache: ClusterCache, also: Collection[str]) -> list[Watched]:
+def _served(cache: ClusterCache, also: Collection[str]) -> list[WatchedResource]:
     return [
         one
         for key, one in cache.watched.items()
@@ -144,7 +144,7 @@ def _is_at(cache: ClusterCache, target: int, also: Collection[str]) -> bool:
     return bool(served) and all(_is_known(one, target) for one in served)
 
 
-def _is_known(watched: Watched, target: int) -> bool:
+def _is_known(watched: WatchedResource, target: int) -> bool:
     """Whether the writer has taken all of the resource up to that resourceVersion."""
     return int(watched.resource_version or 0) >= target
 

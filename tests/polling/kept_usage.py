@@ -29,10 +29,10 @@ class Cluster:
     def put(self, thing: Node | Pod | Owner | QueueEntry) -> None:
         self.usage.put(thing)
         self.refs[thing.meta.ref.uid] = thing.meta.ref
-        self.usage.touch(self.ownership_graph.put(thing))
+        self.usage.mark_stale(self.ownership_graph.put(thing))
 
     def running_gangs(self) -> dict[str, RunningGang]:
-        return {one.ref.name: one for one in self.usage.at("").running_gangs()}
+        return {one.ref.name: one for one in self.usage.capacity("").running_gangs()}
 
 
 def node(name: str = "n0") -> Node:

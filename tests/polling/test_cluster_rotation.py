@@ -16,9 +16,9 @@ from django.db.models.functions import Now
 from gangboard.polling import cache_warm_up, cluster_rotation, poll, poll_slots, tasks
 from gangboard.polling import worker as worker_process
 from gangboard.polling.cluster_cache import ClusterCache
-from gangboard.polling.cluster_rotation import _following, in_waiting_order
+from gangboard.polling.cluster_rotation import _next_cluster, order_by_wait
 from gangboard.polling.poll_slots import PollSlots
-from gangboard.polling.poll_window import Window
+from gangboard.polling.poll_window import PollWindow
 from gangboard.store import cluster_leases
 from gangboard.store.cluster_leases import (
     NEVER_HELD,
@@ -74,19 +74,19 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
     monkeypatch.setattr(
         tasks.poll, "apply_async", lambda arguments, **_: made.orders.append(arguments[0])
     )
-    stored, run = cache_warm_up.stored_objects, Window.run
+    stored, run = cache_warm_up.stored_objects, PollWindow.run
 
     def counted(cache: ClusterCache) -> Iterator[tuple[Any, ...]]:
         for row in stored(cache):
             made.rows += 1
             yield row
 
-    def noted(window: Window) -> None:
-        made.windows.append(window._cache.claim.cluster_id)
+    def noted(window: PollWindow) -> None:
+        made.windows.append(window._cache.lease.cluster_id)
         run(window)
 
     monkeypatch.setattr(cache_warm_up, "stored_objects", counted)
-    monkeypatch.setattr(Window, "run", noted)
+    monkeypatch.setattr(PollWindow, "run", noted)
     return made
 
 
@@ -166,7 +166,7 @@ def test_one_gives_way_for_one_that_waits(
     def following(cluster_id: int) -> int | None:
         """Return whose window is ordered after one of this cluster."""
         assert slots.begin(cluster_id)
-        found = _following(cluster_id, worker_process.HOLDER, slots, threading.Event())
+        found = _next_cluster(cluster_id, worker_process.HOLDER, slots, threading.Event())
         slots.end(cluster_id, found)
         return found
 
@@ -196,7 +196,7 @@ def test_two_windows_that_end_together_give_way_to_two_clusters(
     waiting = free_clusters()
     assert [free.cluster_id for free in waiting] == [third, fourth]
     monkeypatch.setattr(cluster_rotation, "free_clusters", lambda: waiting)
-    followings = [_following(held, "me", slots, threading.Event()) for held in (first, second)]
+    followings = [_next_cluster(held, "me", slots, threading.Event()) for held in (first, second)]
     assert followings == [third, fourth]
     for held, following in zip((first, second), followings, strict=True):
         slots.end(held, following)
@@ -210,7 +210,7 @@ class TestWhoseTurnItIs:
         monkeypatch.setattr(settings, "POLL_WINDOW", 10)
 
     def turn(self, *free: FreeCluster) -> list[int]:
-        return in_waiting_order(free, holder="me", living={"me", OTHER})
+        return order_by_wait(free, holder="me", living={"me", OTHER})
 
     def test_who_has_waited_longest_comes_first_and_who_was_never_read_before_all(self) -> None:
         found = self.turn(
@@ -251,7 +251,7 @@ class TestWhatIsKept:
     def test_what_another_worker_has_taken_makes_room(
         self, watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(poll, "KEPT_CLUSTERS", 1)
+        monkeypatch.setattr(poll, "MAX_RESTING_CLUSTERS", 1)
         clusters = [watch(name, fleet="empty") for name in ("a", "b")]
         for watching in clusters:
             watching.window(0.1)
@@ -267,7 +267,7 @@ class TestWhatIsKept:
     def test_a_cluster_that_was_removed_makes_room(
         self, watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(poll, "KEPT_CLUSTERS", 1)
+        monkeypatch.setattr(poll, "MAX_RESTING_CLUSTERS", 1)
         removed, second = (watch(name, fleet="empty") for name in ("a", "b"))
         for watching in (removed, second):
             watching.window(0.1)
@@ -284,11 +284,11 @@ class TestWhatIsKept:
         _read(watching)
         objects = WatchedObject.objects.count()
         assert objects >= PODS
-        monkeypatch.setattr(poll, "KEPT_OBJECTS", objects - 1)
+        monkeypatch.setattr(poll, "MAX_RESTING_OBJECTS", objects - 1)
         poll.hand_back(watching.cluster.pk, HOLDER)
         assert poll._caches == {}
         watching.window(0.1)
-        monkeypatch.setattr(poll, "KEPT_OBJECTS", objects)
+        monkeypatch.setattr(poll, "MAX_RESTING_OBJECTS", objects)
         poll.hand_back(watching.cluster.pk, HOLDER)
         assert list(poll._caches) == [watching.cluster.pk]
 
@@ -314,17 +314,17 @@ class TestSlots:
         """Seed may have ordered its window as well, and another slot may be free by now."""
         slots = PollSlots(2)
         assert slots.begin(1)
-        assert slots.promise(1, 3)
+        assert slots.reserve(1, 3)
         assert not slots.begin(3)
-        assert not slots.promise(1, 3)
+        assert not slots.reserve(1, 3)
         slots.end(1, 3)
         assert slots.begin(3)
-        assert not slots.promise(3, 3), "it has one"
+        assert not slots.reserve(3, 3), "it has one"
 
     def test_a_promise_ends_with_the_window(self) -> None:
         slots = PollSlots(2)
         assert slots.begin(1)
-        assert slots.promise(1, 3)
+        assert slots.reserve(1, 3)
         slots.end(1, None)
         assert slots.begin(3)
 
@@ -358,9 +358,9 @@ class TestSlots:
             assert slots.begin(cluster)
         slots.end(1, 1)
         slots.end(2, 2)
-        assert slots.take_lost() == set()
+        assert slots.take_expired() == set()
         later = time.monotonic() + 16
         monkeypatch.setattr(time, "monotonic", lambda: later)
         assert slots.begin(2)
-        assert slots.take_lost() == {1}, "a window of the third runs, and the second is back"
-        assert slots.take_lost() == set()
+        assert slots.take_expired() == {1}, "a window of the third runs, and the second is back"
+        assert slots.take_expired() == set()

@@ -17,7 +17,7 @@ from gangboard.kube.discovery import Discovery, discover
 from gangboard.kube.errors import KubeError
 from gangboard.polling import cache_warm_up, discovery_schedule, poll, poll_window
 from gangboard.polling.cluster_cache import ClusterCache
-from gangboard.polling.poll_window import Window
+from gangboard.polling.poll_window import PollWindow
 from gangboard.store.cluster_leases import ClusterLease, acquire_lease, renew_lease
 from gangboard.store.models import WatchedObject
 from tests.polling.conftest import HOLDER, Watching, eventually
@@ -44,7 +44,7 @@ def _hold(
     found.connection.close()
     found.connection = Connection(credentials, connect_deadline=PATIENCE, total_deadline=deadline)
     stopping = threading.Event()
-    held_window = Window(found, seconds=seconds, repair_interval=900, stopping=stopping)
+    held_window = PollWindow(found, seconds=seconds, repair_interval=900, stopping=stopping)
 
     def look() -> None:
         while not stopping.wait(0.01):
@@ -206,10 +206,10 @@ def _pauses(one: discovery_schedule.DiscoverySchedule, error: KubeError, times: 
     found = Discovery("", {}, {"v1": error})
     pauses = []
     for _ in range(times):
-        one.hasten()
-        assert one.begin(lambda: found)
+        one.make_due()
+        assert one.start(lambda: found)
         eventually(lambda: not one.is_under_way)
-        assert one.take(is_known=True)
+        assert one.take_result(is_known=True)
         pauses.append(round(one.next_at - time.monotonic()))
     return pauses
 
@@ -231,8 +231,8 @@ def test_a_part_that_fails_on_and_on_is_asked_for_ever_more_rarely() -> None:
 def test_what_hastens_a_question_does_not_overrule_the_server() -> None:
     one = discovery_schedule.DiscoverySchedule()
     assert _pauses(one, KubeError("server-error", "busy", retry_after=40), 1) == [40]
-    one.hasten()
-    assert not one.begin(lambda: Discovery("", {}, {}))
+    one.make_due()
+    assert not one.start(lambda: Discovery("", {}, {}))
 
 
 def test_throttled_discovery_asks_again_when_it_was_told_to(watch: Watch) -> None:
@@ -280,7 +280,7 @@ def test_the_lease_is_kept_while_the_caches_are_filled(
     """After each portion of rows, for a renewal is due at once here."""
     watching = watch()
     assert watching.once().ok
-    monkeypatch.setattr(cache_warm_up, "RENEW_EVERY", 0.0)
+    monkeypatch.setattr(cache_warm_up, "RENEW_INTERVAL", 0.0)
     monkeypatch.setattr(cache_warm_up, "PORTION", 20)
     rows = WatchedObject.objects.filter(cluster=watching.cluster).count()
     assert rows > 60

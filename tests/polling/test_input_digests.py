@@ -26,9 +26,9 @@ from gangboard.facts.cluster_view import NO_ROOM, ClusterView, Unobserved
 from gangboard.facts.gang import Gang as GangModel
 from gangboard.polling import assessor, input_digests, poll
 from gangboard.polling.cluster_cache import ClusterCache
-from gangboard.polling.event_index import KeptEvent
+from gangboard.polling.event_index import IndexedEvent
 from gangboard.polling.input_digests import InputDigests, is_repeatable
-from gangboard.polling.visibility import tells_absence
+from gangboard.polling.visibility import proves_absence
 from gangboard.store.gangs import VerdictInputs, pack_memory, unpack_inputs, unpack_memory
 from gangboard.store.models import Cluster, ClusterCapacity, Gang, WatchedObject
 from gangboard.store.objects import pack
@@ -146,11 +146,11 @@ def test_a_change_that_was_stored_and_not_judged_is_judged_by_the_next_holder(wa
         for model in cache.objects.read(cache.ownership_graph.members(root)).values()
         if isinstance(model, Pod)
     )
-    with writing(cache.claim):
+    with writing(cache.lease):
         WatchedObject.objects.filter(uid=pod.meta.ref.uid).update(
             data=pack(replace(pod, phase="Failed"))
         )
-    fresh = poll._new_cache(cache.claim, cluster)
+    fresh = poll._new_cache(cache.lease, cluster)
     assert fresh is not None
     fresh.discovery, fresh.unreadable = cache.discovery, cache.unreadable
     digests = InputDigests(fresh, datetime.now(UTC))
@@ -190,13 +190,13 @@ def _answer(part: str, method: str, value: Any) -> Callable[[ClusterCache, str],
 def _see_queues(cache: ClusterCache, root: str) -> None:
     """Let the absence of a queue mean something if it did not, or nothing if it did."""
     watched = cache.watched["clusterqueues.kueue.x-k8s.io"]
-    is_known = tells_absence(watched, datetime.now(UTC))
+    is_known = proves_absence(watched, datetime.now(UTC))
     watched.state, watched.is_current = WatchState.OK, not is_known
 
 
 def _other_member(cache: ClusterCache, root: str) -> None:
     uid = cache.ownership_graph.members(root)[-1]
-    cache.contents[uid] = b"other"
+    cache.object_digests[uid] = b"other"
 
 
 def _fewer_members(cache: ClusterCache, root: str) -> None:
@@ -206,8 +206,8 @@ def _fewer_members(cache: ClusterCache, root: str) -> None:
 
 
 def _event(cache: ClusterCache, root: str) -> None:
-    cache.events.by_object[root]["event"] = KeptEvent(0.0, ("Failed", "kubelet"))
-    cache.contents["event"] = b"an event"
+    cache.events.by_object[root]["event"] = IndexedEvent(0.0, ("Failed", "kubelet"))
+    cache.object_digests["event"] = b"an event"
 
 
 def _cordon(cache: ClusterCache, root: str) -> None:

@@ -29,21 +29,21 @@ def test_the_version_moves_with_what_placement_sees_and_with_nothing_else() -> N
     cluster.put(replace(node(), meta=replace(node().meta, resource_version="2")))
     cluster.put(a_pod("waits", of=TRAIN))
     assert cluster.usage.version == first
-    room = cluster.usage.at("")
-    assert cluster.usage.at("") is room
+    room = cluster.usage.capacity("")
+    assert cluster.usage.capacity("") is room
     cluster.put(a_pod("bound", of=TRAIN, on="n0"))
     assert cluster.usage.version > first
-    assert cluster.usage.at("") is not room
+    assert cluster.usage.capacity("") is not room
     assert room.nodes[0].now.pods == 0
-    assert cluster.usage.at("").nodes[0].now.pods == 1
+    assert cluster.usage.capacity("").nodes[0].now.pods == 1
 
 
 def test_why_nothing_can_be_told_is_a_change_and_hides_the_nodes() -> None:
     cluster = Cluster(node())
     first = cluster.usage.version
-    assert cluster.usage.at("nodes: forbidden").nodes == ()
+    assert cluster.usage.capacity("nodes: forbidden").nodes == ()
     assert cluster.usage.version == first + 1
-    assert [one.name for one in cluster.usage.at("").nodes] == ["n0"]
+    assert [one.name for one in cluster.usage.capacity("").nodes] == ["n0"]
     assert cluster.usage.version == first + 2
 
 
@@ -66,32 +66,32 @@ def test_what_leaves_is_no_longer_held() -> None:
     cluster.put(replace(pods[0], phase="Succeeded"))
     assert cluster.running_gangs()["train"].loads["n0"].pods == 1
     cluster.usage.remove_pod("uid-train-1")
-    cluster.usage.touch(cluster.ownership_graph.remove("uid-train-1"))
+    cluster.usage.mark_stale(cluster.ownership_graph.remove("uid-train-1"))
     assert cluster.running_gangs() == {}
 
 
 def test_a_pod_of_nobody_is_room_that_is_taken_and_no_gang_that_could_make_some() -> None:
     cluster = Cluster(node(), a_pod("alone", on="n0"))
-    assert cluster.usage.at("").nodes[0].now.pods == 1
+    assert cluster.usage.capacity("").nodes[0].now.pods == 1
     assert cluster.running_gangs() == {}
 
 
 def test_a_gang_that_is_not_whole_says_so_and_who_of_it_waits() -> None:
     placed, waits = a_pod("train-0", of=TRAIN, on="n0"), a_pod("train-1", of=TRAIN)
     cluster = Cluster(node(), TRAIN, placed, waits)
-    before = cluster.usage.at("")
+    before = cluster.usage.capacity("")
     before.cache["worked out"] = True
-    cluster.usage.mark_broken("uid-train", waiting_pod_sets((placed, waits), ClusterCapacity()))
+    cluster.usage.mark_incomplete("uid-train", waiting_pod_sets((placed, waits), ClusterCapacity()))
     held = cluster.running_gangs()["train"]
     assert not held.whole
     assert [(pod_set.count, dict(pod_set.shape.requests)) for pod_set in held.waits] == [
         (1, requests(cpu="1"))
     ]
-    assert "worked out" not in cluster.usage.at("").cache
+    assert "worked out" not in cluster.usage.capacity("").cache
     version = cluster.usage.version
-    cluster.usage.mark_broken("uid-train", waiting_pod_sets((placed, waits), ClusterCapacity()))
+    cluster.usage.mark_incomplete("uid-train", waiting_pod_sets((placed, waits), ClusterCapacity()))
     assert cluster.usage.version == version
-    cluster.usage.mark_whole("uid-train")
+    cluster.usage.mark_complete("uid-train")
     assert cluster.running_gangs()["train"].whole
     assert cluster.usage.version == version + 1
 
@@ -120,7 +120,7 @@ def test_nobody_suspends_a_group_without_an_owner() -> None:
     group = a_group("ring", quorum=2)
     cluster = Cluster(node())
     cluster.refs[group.meta.ref.uid] = group.meta.ref
-    cluster.usage.touch(cluster.ownership_graph.put(group))
+    cluster.usage.mark_stale(cluster.ownership_graph.put(group))
     for name in ("m-0", "m-1"):
         cluster.put(a_pod(name, group="ring", on="n0"))
     assert not cluster.running_gangs()["ring"].suspendable
@@ -131,12 +131,12 @@ def test_a_queue_that_has_an_entry_for_a_gang_decides_about_it() -> None:
     cluster = Cluster(node(), TRAIN, *pods_of(TRAIN, 2, on="n0"))
     assert cluster.running_gangs()["train"].suspendable
     entry = an_entry(TRAIN)
-    before = cluster.usage.at("")
+    before = cluster.usage.capacity("")
     cluster.put(entry)
-    assert cluster.usage.at("") is not before
+    assert cluster.usage.capacity("") is not before
     assert not cluster.running_gangs()["train"].suspendable
     cluster.usage.remove_owner(entry.meta.ref.uid)
-    cluster.usage.touch(cluster.ownership_graph.remove(entry.meta.ref.uid))
+    cluster.usage.mark_stale(cluster.ownership_graph.remove(entry.meta.ref.uid))
     assert cluster.running_gangs()["train"].suspendable
 
 

@@ -117,7 +117,7 @@ def test_a_cluster_without_waiting_gangs_judges_nobody_when_a_node_changes(
     window_until(watching, Gang.objects.exists)
     cache = poll._caches[watching.cluster.pk]
     for root in list(cache.assessments._pending):
-        cache.assessments.drop(root)
+        cache.assessments.remove(root)
     judged: list[object] = []
     monkeypatch.setattr(assessor, "assess", judged.append)
     monkeypatch.setattr(pending_gangs, "PAUSE", 0.0)
@@ -181,5 +181,5 @@ def test_a_node_made_anew_under_its_name_stays_when_the_old_one_is_seen_gone(wat
     watching.simulator.compact()
     window_until(watching, lambda: cache.nodes[name].meta.ref.uid != old.meta.ref.uid)
     watching.settle()
-    assert name in {one.name for one in cache.node_usage.at("").nodes}
+    assert name in {one.name for one in cache.node_usage.capacity("").nodes}
     assert NodeCapacity.objects.filter(name=name).exists()

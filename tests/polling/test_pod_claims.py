@@ -151,9 +151,9 @@ def test_what_came_just_now_may_have_a_claim_that_comes_as_well(
     assert said(watching)[0] == "starting"
     cache, now = cache_of(watching), datetime.now(UTC)
     links = ("ResourceClaim", "default", "links")
-    assert cache.pod_claims.troubles(["uid-waits-0"], now)[0] == {}
+    assert cache.pod_claims.unusable_claims(["uid-waits-0"], now)[0] == {}
     settled = now + timedelta(seconds=40)
-    found, again = cache.pod_claims.troubles(["uid-waits-0"], settled)
+    found, again = cache.pod_claims.unusable_claims(["uid-waits-0"], settled)
     assert found == {links: UnusableClaim(ClaimProblem.MISSING)}
     assert again is None
     # Nothing touches it but the time.

@@ -93,9 +93,9 @@ def test_pods_that_are_being_deleted_are_gone_when_their_grace_period_is_over() 
     job, (first, second) = placed_job()
     going = replace(first, meta=replace(first.meta, deleting_since=ago(-30)))
     cluster = Cluster(node(), job, first, second)
-    room = cluster.usage.at("")
+    room = cluster.usage.capacity("")
     cluster.put(going)
-    assert cluster.usage.at("") is not room
+    assert cluster.usage.capacity("") is not room
     held = cluster.running_gangs()["train"]
     assert ends_of(held) == [(30, 1, True)]
     # All of it takes room; suspending the gang would free the other pod only.
@@ -109,10 +109,10 @@ def test_pods_that_are_being_deleted_are_gone_when_their_grace_period_is_over() 
 def test_a_gang_that_is_suspended_already_frees_nothing_by_it() -> None:
     job, pods = placed_job()
     cluster = Cluster(node(), job, *pods)
-    room = cluster.usage.at("")
+    room = cluster.usage.capacity("")
     assert cluster.running_gangs()["train"].by_suspending is None
     cluster.put(replace(job, suspended=True))
-    assert cluster.usage.at("") is not room
+    assert cluster.usage.capacity("") is not room
     assert cluster.running_gangs()["train"].by_suspending == {}
     jobset = a_jobset("run")
     (child,) = child_jobs(jobset, suspended=True)

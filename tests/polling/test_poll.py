@@ -17,7 +17,7 @@ from gangboard.kube.list_pager import pages
 from gangboard.polling import poll, reflector, store_writer
 from gangboard.polling.cluster_cache import resources
 from gangboard.polling.poll import poll_once
-from gangboard.polling.poll_window import LISTS_AT_ONCE, Window
+from gangboard.polling.poll_window import LISTS_AT_ONCE, PollWindow
 from gangboard.store.cluster_leases import LeaseLostError, acquire_lease
 from gangboard.store.gang_search import has_name
 from gangboard.store.models import Cluster, Gang, Lease, WatchedObject
@@ -162,7 +162,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing(watch: Watch) -> None:
     Lease.objects.filter(cluster=watching.cluster).update(expires_at=Now() - timedelta(seconds=1))
     assert acquire_lease(watching.cluster.pk, "another") is not None
     with pytest.raises(LeaseLostError):
-        Window(cache, seconds=1.0, repair_interval=900).run()
+        PollWindow(cache, seconds=1.0, repair_interval=900).run()
     cache.connection.close()
     assert not WatchedObject.objects.exists()
     assert not Gang.objects.exists()
@@ -208,7 +208,7 @@ def test_a_defect_is_said_on_the_cluster_and_nothing_is_lost(
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(Window, "run", fail)
+    monkeypatch.setattr(PollWindow, "run", fail)
     assert not poll.poll_window(watching.cluster.pk, HOLDER)
     assert watching.fresh().problem == "defect"
     assert "ZeroDivisionError" in watching.fresh().sentence
@@ -235,7 +235,7 @@ def test_a_worker_that_wakes_past_its_lease_says_nothing_of_the_cluster(
         raise SecretUnreadableError("cannot be read")
 
     if by == "defect":
-        monkeypatch.setattr(Window, "run", fail)
+        monkeypatch.setattr(PollWindow, "run", fail)
     else:
         monkeypatch.setattr(poll, "unseal", refuse)
     assert not poll.poll_window(watching.cluster.pk, HOLDER)

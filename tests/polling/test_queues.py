@@ -38,7 +38,7 @@ def tracker(*entries: QueueEntry) -> QueueTracker:
     made = QueueTracker(graph)
     for entry in entries:
         graph.put(entry)
-        made.put_waiting(entry)
+        made.put_member(entry)
     return made
 
 
@@ -68,7 +68,7 @@ def test_numbers_of_use_touch_nobody_and_a_stop_does() -> None:
 @pytest.mark.parametrize("fields", [{"has_quota": True}, {"active": False}, {"is_variant": True}])
 def test_who_does_not_stand_in_line_is_not_told(fields: dict[str, Any]) -> None:
     made = tracker(an_entry(RUN))
-    made.put_waiting(an_entry(RUN, **fields))
+    made.put_member(an_entry(RUN, **fields))
     assert made.put(ALIAS) == set()
 
 
@@ -104,12 +104,12 @@ def test_a_group_that_waits_in_a_queue_of_its_scheduler_is_told_of_it_too() -> N
     graph, queue = OwnershipGraph(), replace(a_queue("research"), meta=meta)
     graph.put(group)
     made = QueueTracker(graph)
-    made.put_waiting(group)
+    made.put_member(group)
     assert roots(made.put(queue)) == {"ring"}
     assert [one.name for one in made.named_by((group,))] == [queue.name]
     more = replace(queue, quotas=(Quota("", "cpu", Decimal(8)),))
     assert roots(made.put(more)) == {"ring"}
-    made.put_waiting(replace(group, queue=""))
+    made.put_member(replace(group, queue=""))
     assert made.put(replace(more, state=QueueState.STOPPED)) == set()
 
 

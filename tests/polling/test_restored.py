@@ -194,7 +194,7 @@ def test_a_watch_that_says_nothing_and_does_not_end_is_not_trusted(
     watch: Watch, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     """The server accepts each of them, and nothing ever failed."""
-    monkeypatch.setattr(reflector, "LEAST_SECONDS", 1)
+    monkeypatch.setattr(reflector, "MIN_WATCH_SECONDS", 1)
     monkeypatch.setattr(reflector, "SHORT_WATCH", 0.1)
     monkeypatch.setattr(reflector, "LATE", 0.1)
     settings.POLL_WINDOW = 0.9
@@ -207,6 +207,6 @@ def test_a_watch_that_says_nothing_and_does_not_end_is_not_trusted(
     assert poll.poll_window(watching.cluster.pk, HOLDER)
     assert watching.state(PODS).contact_at == vouched_at
     assert POD[2] in pods(watching)
-    monkeypatch.setattr(resource_watch, "MOST_SILENCE", 0.0)
+    monkeypatch.setattr(resource_watch, "MAX_SILENCE", 0.0)
     assert poll.poll_window(watching.cluster.pk, HOLDER)
     assert POD[2] not in pods(watching)

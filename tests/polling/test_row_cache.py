@@ -17,7 +17,7 @@ from gangboard.domain.pod import Pod
 from gangboard.polling import poll, row_cache, store_writer
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.cluster_cache import ClusterCache, resources
-from gangboard.polling.resource_watch import Batch, Changed
+from gangboard.polling.resource_watch import Batch, ChangedObject
 from gangboard.polling.row_cache import GangRowCache, ObjectCache
 from gangboard.polling.store_writer import StoreWriter
 from gangboard.store.cluster_leases import LeaseLostError, acquire_lease
@@ -45,11 +45,13 @@ def _pods_of(cache: ClusterCache, gang: Gang) -> list[Pod]:
     return [one for one in members if isinstance(one, Pod) and one.is_ready]
 
 
-def _not_ready(pod: Pod, version: str) -> Changed:
+def _not_ready(pod: Pod, version: str) -> ChangedObject:
     assert pod.ready is not None
     ref, ready = pod.meta.ref, replace(pod.ready, status="False")
     meta = replace(pod.meta, resource_version=version)
-    return Changed(ref.uid, version, ref.namespace, ref.name, replace(pod, meta=meta, ready=ready))
+    return ChangedObject(
+        ref.uid, version, ref.namespace, ref.name, replace(pod, meta=meta, ready=ready)
+    )
 
 
 @contextmanager
@@ -76,7 +78,7 @@ def test_a_verdict_reads_no_row_back_that_is_known(watch: Watch) -> None:
     cache, gang = _cache(), watching.gang("llama-ft")
     change = _not_ready(_pods_of(cache, gang)[0], "900001")
     writer = StoreWriter(cache, Assessor(cache))
-    writer.take(Batch(PODS, changed=[change], resource_version="900001"))
+    writer.apply(Batch(PODS, changed=[change], resource_version="900001"))
     with _queries() as queries:
         writer.commit()
     assert _reads_of(queries, WatchedObject) == []
@@ -93,7 +95,7 @@ def test_a_batch_takes_one_transaction_and_its_verdicts_another(watch: Watch) ->
     first, second, *_ = _pods_of(cache, watching.gang("llama-ft"))
     writer = StoreWriter(cache, Assessor(cache))
     changed, gone = _not_ready(first, "900001"), second.meta.ref.uid
-    writer.take(Batch(PODS, changed=[changed], deleted=[gone], resource_version="900001"))
+    writer.apply(Batch(PODS, changed=[changed], deleted=[gone], resource_version="900001"))
     cache.capacity.write = lambda *_, **__: False  # type: ignore[method-assign]  # every 5 s, on its own
     with _queries() as queries:
         writer.commit()
@@ -128,7 +130,7 @@ def test_a_long_list_is_told_to_be_stored_only_at_its_end(
     writer = StoreWriter(cache, Assessor(cache))
     changed = [_not_ready(pod, "900001") for pod in changing]
     gone = [leaving.meta.ref.uid]
-    writer.take(Batch(PODS, changed=changed, deleted=gone, resource_version="900001"))
+    writer.apply(Batch(PODS, changed=changed, deleted=gone, resource_version="900001"))
     writer.commit()
     assert steps == [(2, before), (0, before), (1, before), (1, before)]
     assert watching.state(PODS).resource_version == "900001"
@@ -163,7 +165,7 @@ def test_a_worker_that_lost_its_lease_keeps_nothing(watch: Watch) -> None:
     cache, gang = _cache(), watching.gang("llama-ft")
     pod = _pods_of(cache, gang)[0]
     writer = StoreWriter(cache, Assessor(cache))
-    writer.take(Batch(PODS, changed=[_not_ready(pod, "900001")], resource_version="900001"))
+    writer.apply(Batch(PODS, changed=[_not_ready(pod, "900001")], resource_version="900001"))
     Lease.objects.filter(cluster=watching.cluster).update(expires_at=Now() - timedelta(seconds=1))
     assert acquire_lease(watching.cluster.pk, "another") is not None
     with pytest.raises(LeaseLostError):
@@ -187,7 +189,7 @@ def test_a_gang_that_is_gone_is_not_kept(watch: Watch) -> None:
     cache, gang = _cache(), watching.gang("debug-shell")
     assert cache.gangs.get(gang.uid) is not None
     writer = StoreWriter(cache, Assessor(cache))
-    writer.take(Batch(PODS, deleted=[gang.uid]))
+    writer.apply(Batch(PODS, deleted=[gang.uid]))
     writer.commit()
     assert Gang.objects.get(pk=gang.pk).gone_at is not None
     assert (cache.gangs.get(gang.uid), cache.objects.get(gang.uid)) == (None, None)

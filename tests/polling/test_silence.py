@@ -13,8 +13,8 @@ from gangboard.decode.pods import POD
 from gangboard.domain.watch_state import WatchState
 from gangboard.polling import poll
 from gangboard.polling.cluster_cache import ClusterCache
-from gangboard.polling.reachability import SILENT_AFTER, Silence
-from gangboard.polling.resource_watch import Watched
+from gangboard.polling.reachability import SILENT_AFTER, OutageTracker
+from gangboard.polling.resource_watch import WatchedResource
 from gangboard.polling.visibility import is_unobserved
 from gangboard.store.models import Cluster, Gang, Outage, ResourceState, VerdictSpan
 from tests.polling.conftest import Watching
@@ -42,10 +42,10 @@ def cache_of(watching: Watching) -> ClusterCache:
 def let_pass(watching: Watching, time: timedelta) -> None:
     """Make everything that was seen of the cluster older."""
     for watched in cache_of(watching).watched.values():
-        for name in ("contact_at", "tried_at", "seen_at"):
+        for name in ("contact_at", "last_try_at", "last_read_at"):
             at: datetime | None = getattr(watched, name)
             setattr(watched, name, at and at - time)
-    silence = cache_of(watching).silence
+    silence = cache_of(watching).outage_tracker
     silence.last_at = silence.last_at and silence.last_at - time
     store_pass(watching, time)
 
@@ -122,8 +122,8 @@ def test_one_resource_that_stays_away_after_the_silence_is_missed_in_its_own_tim
     assert not Gang.objects.filter(code="not-observed").exists(), "the silence does not count"
     pods = cache_of(watching).watched["pods"]
     assert pods.contact_at is not None
-    assert pods.excused >= AWAY - SILENT_AFTER
-    pods.silences = [(pods.contact_at, pods.contact_at + AWAY - timedelta(seconds=121))]
+    assert pods.outage_time >= AWAY - SILENT_AFTER
+    pods.outages = [(pods.contact_at, pods.contact_at + AWAY - timedelta(seconds=121))]
     watching.window(2.0)
     assert not Gang.objects.exclude(code="not-observed").filter(gone_at=None).exists()
     assert timezone.now() - Gang.objects.order_by("since")[0].since < timedelta(minutes=1)
@@ -139,7 +139,7 @@ def test_an_api_server_that_says_what_it_serves_and_nothing_more_is_silent(watch
     watching.window(0.5)
     let_pass(watching, AWAY)
     before = watching.fresh().contact_at
-    cache_of(watching).discovery_schedule.hasten()
+    cache_of(watching).discovery_schedule.make_due()
     watching.window(1.5)
     assert cache_of(watching).discovery_schedule.error is None
     cluster = watching.fresh()
@@ -167,17 +167,19 @@ def test_short_silences_do_not_excuse_one_resource_for_ever() -> None:
     """A cluster that is looked at by turns: seen for 20 s, not for 40 s, and its pods fail throughout."""
     begin = timezone.now()
     pods, nodes = (
-        Watched(resource, version="v1", state=WatchState(state), listed_at=begin, contact_at=begin)
+        WatchedResource(
+            resource, version="v1", state=WatchState(state), listed_at=begin, contact_at=begin
+        )
         for resource, state in ((POD, "failing"), (NODE, "ok"))
     )
     visibility = {"pods": pods, "nodes": nodes}
-    silence = Silence(last_at=begin)
+    silence = OutageTracker(last_at=begin)
     blind_at = []
     for second in range(10 * 60):
         now = begin + timedelta(seconds=second)
         if second % 60 < 20:
-            pods.tried_at = nodes.tried_at = nodes.seen_at = nodes.contact_at = now
-        if not silence.keeps_from_judging(visibility, now, settle=False) and is_unobserved(
+            pods.last_try_at = nodes.last_try_at = nodes.last_read_at = nodes.contact_at = now
+        if not silence.suspends_assessment(visibility, now, settle=False) and is_unobserved(
             pods, now
         ):
             blind_at.append(second)

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from gangboard.domain.owner import SuspendChange
-from gangboard.polling.watch_history import MOST_CHANGES, SuspendHistory
+from gangboard.polling.watch_history import MAX_CHANGES, SuspendHistory
 from gangboard.store.models import VerdictSpan
 from tests.domain_objects import NOW, a_job, ago
 from tests.polling.conftest import Watching
@@ -49,7 +49,7 @@ def test_few_are_kept_and_none_of_what_is_gone() -> None:
     versions(kept, *((bool(index % 2), str(index), 0) for index in range(500)))
     changes = kept.of(["uid-train"])["uid-train"]
     assert [change.manager for change in changes] == [
-        str(at) for at in range(500 - MOST_CHANGES, 500)
+        str(at) for at in range(500 - MAX_CHANGES, 500)
     ]
     kept.remove("uid-train")
     assert kept.of(["uid-train"]) == {}

@@ -12,8 +12,8 @@ import pytest
 from gangboard.serving import response
 from gangboard.serving.application import Application
 from gangboard.serving.request import LARGEST_BODY, environ_of, read_body, sender_of
-from gangboard.serving.response import Refused
-from gangboard.serving.thread_pools import Lane
+from gangboard.serving.response import RefusedError
+from gangboard.serving.thread_pools import ThreadPool
 
 Message = dict[str, Any]
 
@@ -79,10 +79,10 @@ def echo(environ: dict[str, Any], start_response: Any) -> list[bytes]:
 def serve(wsgi: Wsgi, asked: Message, client: Client) -> Client:
     application = Application(
         wsgi,
-        pages=Lane("page", threads=1, most=2),
+        pages=ThreadPool("page", threads=1, most=2),
         lanes={},
         headers={"Cache-Control": "no-store"},
-        at_first=lambda: None,
+        on_first_request=lambda: None,
     )
     asyncio.run(application(asked, client.receive, client.send))
     return client
@@ -172,10 +172,14 @@ def test_the_probes_have_threads_of_their_own() -> None:
         return echo(environ, start_response)
 
     async def play() -> int:
-        pages = Lane("page", threads=1, most=5)
-        health = Lane("health", threads=1, most=5)
+        pages = ThreadPool("page", threads=1, most=5)
+        health = ThreadPool("health", threads=1, most=5)
         application = Application(
-            answer, pages=pages, lanes={"/healthz": health}, headers={}, at_first=lambda: None
+            answer,
+            pages=pages,
+            lanes={"/healthz": health},
+            headers={},
+            on_first_request=lambda: None,
         )
         page, probe = Client(), Client()
         waiting = asyncio.create_task(application(scope("/"), page.receive, page.send))
@@ -193,13 +197,13 @@ def test_the_probes_have_threads_of_their_own() -> None:
 def test_a_lane_refuses_what_is_late_and_what_is_too_much() -> None:
     release = threading.Event()
 
-    async def refused(lane: Lane) -> str:
-        with pytest.raises(Refused) as refused:
+    async def refused(lane: ThreadPool) -> str:
+        with pytest.raises(RefusedError) as refused:
             await lane.run(lambda: release.wait(20))
         return f"{refused.value.status.value} {refused.value}"
 
     async def play() -> list[str]:
-        lane = Lane("ready", threads=1, most=2, seconds=0.05)
+        lane = ThreadPool("ready", threads=1, most=2, seconds=0.05)
         said = await asyncio.gather(*(refused(lane) for _ in range(3)))
         assert lane.here == 1, "only the one in the thread is still here"
         release.set()
@@ -216,10 +220,10 @@ def test_a_request_that_finds_no_thread_in_time_is_refused_and_one_that_works_is
     release = threading.Event()
 
     async def play() -> bool:
-        lane = Lane("page", threads=1, most=5, patience=0.05)
+        lane = ThreadPool("page", threads=1, most=5, patience=0.05)
         working = asyncio.create_task(lane.run(lambda: release.wait(20)))
         await asyncio.sleep(0)
-        with pytest.raises(Refused, match=r"no answer within 0\.05 seconds"):
+        with pytest.raises(RefusedError, match=r"no answer within 0\.05 seconds"):
             await lane.run(lambda: True)
         release.set()
         return await working
@@ -233,7 +237,7 @@ def test_senders_take_turns() -> None:
     order: list[int] = []
 
     async def play() -> None:
-        lane = Lane("api", threads=1, most=100)
+        lane = ThreadPool("api", threads=1, most=100)
         requests = [lane.run(lambda: order.append(script), script) for _ in range(40)]
         requests.append(lane.run(lambda: order.append(person), person))
         await asyncio.gather(*requests)
@@ -256,13 +260,15 @@ def test_a_lane_is_found_by_the_beginning_of_its_path() -> None:
         return [threading.current_thread().name.encode()]
 
     async def play() -> list[bytes]:
-        lanes = {name: Lane(name, threads=1, most=5) for name in ("/live/", "/api/", "/healthz")}
+        lanes = {
+            name: ThreadPool(name, threads=1, most=5) for name in ("/live/", "/api/", "/healthz")
+        }
         application = Application(
             thread,
-            pages=Lane("page", threads=1, most=5),
+            pages=ThreadPool("page", threads=1, most=5),
             lanes=lanes,
             headers={},
-            at_first=lambda: None,
+            on_first_request=lambda: None,
         )
         clients = []
         for path in ("/live/board/", "/api/v1/gangs/", "/healthz", "/healthz/x", "/apis"):
