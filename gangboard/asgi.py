@@ -56,18 +56,30 @@ OPEN_FILES = 8_192
 
 application = Application(
     _django,
-    pages=ThreadPool("page", threads=PAGE_THREADS, most=REQUESTS, patience=PAGE_PATIENCE),
-    lanes={
-        "/live/": ThreadPool("live", threads=LIVE_THREADS, most=REQUESTS, patience=PAGE_PATIENCE),
-        "/api/v1/events/": ThreadPool(
-            "events", threads=EVENT_THREADS, most=REQUESTS, patience=API_PATIENCE
+    default_pool=ThreadPool(
+        "page", threads=PAGE_THREADS, max_requests=REQUESTS, queue_seconds=PAGE_PATIENCE
+    ),
+    pools={
+        "/live/": ThreadPool(
+            "live", threads=LIVE_THREADS, max_requests=REQUESTS, queue_seconds=PAGE_PATIENCE
         ),
-        "/api/": ThreadPool("api", threads=API_THREADS, most=REQUESTS, patience=API_PATIENCE),
-        "/healthz": ThreadPool("health", threads=1, most=PROBE_REQUESTS, seconds=PROBE_SECONDS),
+        "/api/v1/events/": ThreadPool(
+            "events", threads=EVENT_THREADS, max_requests=REQUESTS, queue_seconds=API_PATIENCE
+        ),
+        "/api/": ThreadPool(
+            "api", threads=API_THREADS, max_requests=REQUESTS, queue_seconds=API_PATIENCE
+        ),
+        "/healthz": ThreadPool(
+            "health", threads=1, max_requests=PROBE_REQUESTS, answer_seconds=PROBE_SECONDS
+        ),
         # It asks the database, which can hang: two threads hang with it, and the probe says no.
-        "/readyz": ThreadPool("ready", threads=2, most=PROBE_REQUESTS, seconds=PROBE_SECONDS),
+        "/readyz": ThreadPool(
+            "ready", threads=2, max_requests=PROBE_REQUESTS, answer_seconds=PROBE_SECONDS
+        ),
         # One at a time, so that scrapers take at most one thread's time from the pages.
-        "/metrics": ThreadPool("metrics", threads=1, most=PROBE_REQUESTS, seconds=METRICS_SECONDS),
+        "/metrics": ThreadPool(
+            "metrics", threads=1, max_requests=PROBE_REQUESTS, answer_seconds=METRICS_SECONDS
+        ),
     },
     headers=HEADERS,
     on_first_request=lambda: end_stuck_connections(STUCK_SECONDS),

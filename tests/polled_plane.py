@@ -28,7 +28,8 @@ from gangboard.polling.cluster_cache import ClusterCache, resources
 from gangboard.polling.poll_window import PollWindow
 from gangboard.polling.reachability import ContactMeter
 from gangboard.polling.reflector import Reflector
-from gangboard.polling.resource_watch import WatchUpdate, WatchedResource
+from gangboard.polling.resource_watch import WatchedResource
+from gangboard.polling.watch_batches import WatchUpdate
 from gangboard.store.cluster_leases import acquire_lease
 from gangboard.store.models import Cluster
 from simulator.clock import SteppedClock

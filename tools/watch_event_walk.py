@@ -11,8 +11,9 @@ from gangboard.plugins import registry
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.cluster_cache import ClusterCache, resources
 from gangboard.polling.poll_window import PollWindow
-from gangboard.polling.resource_watch import Batch, ChangedObject, WatchedResource
+from gangboard.polling.resource_watch import WatchedResource
 from gangboard.polling.store_writer import StoreWriter
+from gangboard.polling.watch_batches import Batch, ChangedObject
 from gangboard.store.cluster_leases import acquire_lease
 from gangboard.store.clusters import add_cluster
 from simulator import Simulator

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gangboard.kube import api_client
+from gangboard.kube import connection_pools
+from gangboard.kube.api_client import MAX_IDLE
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.errors import CredentialError, KubeError
@@ -52,7 +53,7 @@ def test_an_idle_connection_is_not_used_after_a_while(
     server = serve(ok)
     connection = connect(server)
     connection.get(PODS)
-    monkeypatch.setattr(api_client, "IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(connection_pools, "IDLE_SECONDS", 0.0)
     connection.get(PODS)
     assert server.connections == 2
 
@@ -60,7 +61,7 @@ def test_an_idle_connection_is_not_used_after_a_while(
 def test_of_many_connections_few_stay_and_nobody_warns(
     serve: Serve, connect: Connect, caplog: pytest.LogCaptureFixture
 ) -> None:
-    many = api_client.MAX_IDLE + 2
+    many = MAX_IDLE + 2
     together = threading.Barrier(many, timeout=60)
 
     def script(request: Request, wire: Wire) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gangboard.kube.connection import Connection
+from gangboard.kube.discovery import schema_hash
 from gangboard.kube.errors import KubeError
-from gangboard.kube.openapi import schema_hash
 from tests.kube.server import Server
 from tests.kube.test_discovery import answering
 

@@ -48,7 +48,7 @@ def test_a_handshake_that_is_broken_off_is_named(connect: Connect) -> None:
 
 @pytest.mark.parametrize("end", [ssl.SSLEOFError, ssl.SSLZeroReturnError])
 def test_the_end_of_a_connection_is_named_alike_by_every_python(end: type[ssl.SSLError]) -> None:
-    asked = SentRequest("cluster", "GET", "/api", 5.0, 10.0, until=math.inf)
+    asked = SentRequest("cluster", "GET", "/api", 5.0, 10.0, deadline=math.inf)
     assert connect_error(end(), asked).sentence == "cluster broke off the TLS handshake."
     answer = answer_error(end(), asked)
     assert (answer.code, answer.sentence) == (

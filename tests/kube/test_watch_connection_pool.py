@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.kube import watch_connection_pool
+from gangboard.kube import connection_pools
 from gangboard.kube.connection import Connection
 from gangboard.kube.errors import KubeError
 from gangboard.kube.watch import Watch
@@ -257,7 +257,7 @@ def test_one_that_was_idle_for_long_is_not_used(
     server = serve(ends)
     connection = connect(server)
     watched(connection)
-    monkeypatch.setattr(watch_connection_pool, "IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(connection_pools, "IDLE_SECONDS", 0.0)
     watched(connection)
     assert server.connections == 2
 

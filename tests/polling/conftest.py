@@ -57,7 +57,7 @@ class Watching:
         """Hold the cluster for a window, as the worker does; `impatient` shortens the deadlines."""
         held = acquire_lease(self.cluster.pk, HOLDER)
         assert held is not None
-        cache = poll._cache_of(held)
+        cache = poll._cache_for(held)
         assert cache is not None
         if impatient:
             self._make_impatient(cache)
@@ -82,7 +82,7 @@ class Watching:
         stopping = threading.Event()
         held = acquire_lease(self.cluster.pk, HOLDER)
         assert held is not None
-        cache = poll._cache_of(held)
+        cache = poll._cache_for(held)
         assert cache is not None
         window = PollWindow(cache, seconds=within, repair_interval=900, stopping=stopping)
 

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db.models.functions import Now
 
 from gangboard.polling import cache_warm_up, cluster_rotation, poll, poll_slots, tasks
-from gangboard.polling import worker as worker_process
+from gangboard.polling import tasks as worker_process
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.cluster_rotation import _next_cluster, order_by_wait
 from gangboard.polling.poll_slots import PollSlots

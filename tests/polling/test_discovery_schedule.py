@@ -38,7 +38,7 @@ def _hold(
     """Hold the cluster for a window with this deadline for each request, or until that is true."""
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
-    found = poll._cache_of(held)
+    found = poll._cache_for(held)
     assert found is not None
     credentials = read_kubeconfig(watching.simulator.kubeconfig_text())
     found.connection.close()
@@ -208,7 +208,7 @@ def _pauses(one: discovery_schedule.DiscoverySchedule, error: KubeError, times: 
     for _ in range(times):
         one.make_due()
         assert one.start(lambda: found)
-        eventually(lambda: not one.is_under_way)
+        eventually(lambda: not one.is_running)
         assert one.take_result(is_known=True)
         pauses.append(round(one.next_at - time.monotonic()))
     return pauses
@@ -281,7 +281,7 @@ def test_the_lease_is_kept_while_the_caches_are_filled(
     watching = watch()
     assert watching.once().ok
     monkeypatch.setattr(cache_warm_up, "RENEW_INTERVAL", 0.0)
-    monkeypatch.setattr(cache_warm_up, "PORTION", 20)
+    monkeypatch.setattr(cache_warm_up, "BATCH_SIZE", 20)
     rows = WatchedObject.objects.filter(cluster=watching.cluster).count()
     assert rows > 60
     renewed: list[ClusterLease] = []
@@ -293,6 +293,6 @@ def test_the_lease_is_kept_while_the_caches_are_filled(
     monkeypatch.setattr(cache_warm_up, "renew_lease", renew_and_count)
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
-    assert poll._cache_of(held) is not None
+    assert poll._cache_for(held) is not None
     assert len(renewed) == math.ceil(rows / 20)
     assert acquire_lease(watching.cluster.pk, "another") is None

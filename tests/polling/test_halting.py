@@ -16,7 +16,8 @@ from gangboard.kube.connection import Connection
 from gangboard.polling import reflector
 from gangboard.polling.reachability import ContactMeter
 from gangboard.polling.reflector import Reflector
-from gangboard.polling.resource_watch import Batch, WatchUpdate, WatchedResource
+from gangboard.polling.resource_watch import WatchedResource
+from gangboard.polling.watch_batches import Batch, WatchUpdate
 
 SOON = 30.0
 """Seconds within which a reader must have ended; what these ones read takes longer."""

@@ -24,10 +24,10 @@ from gangboard.domain.verdict import UnitMemory, Verdict
 from gangboard.domain.watch_state import WatchState
 from gangboard.facts.cluster_view import NO_ROOM, ClusterView, Unobserved
 from gangboard.facts.gang import Gang as GangModel
-from gangboard.polling import assessor, input_digests, poll
+from gangboard.polling import assessor, gang_inputs, poll
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.event_index import IndexedEvent
-from gangboard.polling.input_digests import InputDigests, is_repeatable
+from gangboard.polling.gang_inputs import InputDigests, is_repeatable
 from gangboard.polling.visibility import proves_absence
 from gangboard.store.gangs import VerdictInputs, pack_memory, unpack_inputs, unpack_memory
 from gangboard.store.models import Cluster, ClusterCapacity, Gang, WatchedObject
@@ -117,10 +117,10 @@ def test_another_release_judges_all(
     watching.once()
     watching.once()
     judged.clear()
-    monkeypatch.setattr(input_digests, "code_digest", lambda: b"another release")
+    monkeypatch.setattr(gang_inputs, "code_digest", lambda: b"another release")
     watching.once()
     assert set(judged) == _names()
-    monkeypatch.setattr(input_digests, "code_digest", lambda: b"")
+    monkeypatch.setattr(gang_inputs, "code_digest", lambda: b"")
     for _ in range(2):
         judged.clear()
         watching.once()

@@ -55,7 +55,7 @@ def test_the_next_window_watches_on_the_same_connections(
 def _cache(watching: Watching) -> ClusterCache:
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
-    cache = poll._cache_of(held)
+    cache = poll._cache_for(held)
     assert cache is not None
     return cache
 
@@ -64,7 +64,7 @@ def _keep(watching: Watching) -> None:
     """Have a connection kept, without the second that a watch takes to end."""
     connection = _cache(watching).connection
     tls = connection.connection_for_watch()
-    tls.connect_until(time.monotonic() + 60)
+    tls.connect_by(time.monotonic() + 60)
     connection.keep(tls)
 
 

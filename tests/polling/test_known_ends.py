@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gangboard.domain.capacity import round_up
-from gangboard.polling import pending_gangs, poll
+from gangboard.polling import assessment_index, poll
 from simulator import Simulator
 from tests.polling.conftest import Watching
 from tests.polling.test_pending_gangs import (
@@ -72,7 +72,7 @@ def _advice(watching: Watching) -> str:
 @pytest.fixture
 def held(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> Watching:
     """A gang that waits for the devices of the only node that has any."""
-    monkeypatch.setattr(pending_gangs, "PAUSE", 0.1)
+    monkeypatch.setattr(assessment_index, "ROUND_PAUSE", 0.1)
     watching = watch()
     node = node_names(watching.simulator)[0]
     give_devices(watching.simulator, node)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.polling import assessor, pending_gangs, poll
+from gangboard.polling import assessment_index, assessor, poll
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import ClusterCapacity, Gang, NodeCapacity
 from simulator import Simulator
@@ -100,7 +100,7 @@ def fits_now(watching: Watching) -> int:
 def test_a_node_that_gets_room_is_told_to_the_gangs_that_wait_though_nothing_touches_them(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pending_gangs, "PAUSE", 0.2)
+    monkeypatch.setattr(assessment_index, "ROUND_PAUSE", 0.2)
     watching = watch()
     put_waiting_job(watching.simulator)
     window_until(watching, lambda: Gang.objects.filter(name="waits").exists())
@@ -120,7 +120,7 @@ def test_a_cluster_without_waiting_gangs_judges_nobody_when_a_node_changes(
         cache.assessments.remove(root)
     judged: list[object] = []
     monkeypatch.setattr(assessor, "assess", judged.append)
-    monkeypatch.setattr(pending_gangs, "PAUSE", 0.0)
+    monkeypatch.setattr(assessment_index, "ROUND_PAUSE", 0.0)
     give_devices(watching.simulator, node_names(watching.simulator)[0])
     before = cache.node_usage.version
     window_until(watching, lambda: cache.node_usage.version > before)

@@ -6,8 +6,7 @@ import pytest
 
 from gangboard.domain.capacity import ClusterCapacity, PodSet
 from gangboard.facts.stored_verdict import is_whole
-from gangboard.polling.assessment_index import AssessmentIndex, waiting_pod_sets
-from gangboard.polling.pending_gangs import PendingRounds
+from gangboard.polling.assessment_index import AssessmentIndex, PendingRounds, waiting_pod_sets
 from tests.domain_objects import NOW, a_pod, requests
 from tests.polling.kept_usage import Cluster, node
 
@@ -72,7 +71,7 @@ def test_between_two_rounds_there_is_a_rest_and_the_last_change_is_not_forgotten
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = [100.0]
-    monkeypatch.setattr("gangboard.polling.pending_gangs.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("gangboard.polling.assessment_index.time.monotonic", lambda: clock[0])
     index, room = AssessmentIndex(), Cluster(node()).usage.capacity("")
     pending_gang(index, "a", 1)
     pending = PendingRounds(index)

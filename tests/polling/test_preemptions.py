@@ -9,8 +9,8 @@ from typing import Any
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.event import Event
 from gangboard.domain.objects import ObjectRef
-from gangboard.polling import preemptions
-from gangboard.polling.preemptions import Preemptions
+from gangboard.polling import event_index
+from gangboard.polling.event_index import Preemptions
 from gangboard.store.gangs import unpack_detail
 from simulator import Simulator
 from tests.domain_objects import a_group, a_job, a_pod, an_event
@@ -72,7 +72,7 @@ def test_who_took_the_room_is_seen_later_than_the_event() -> None:
 
 
 def test_the_gang_of_a_pod_that_is_gone_is_remembered(monkeypatch: Any) -> None:
-    monkeypatch.setattr(preemptions, "MAX_DELETED_OBJECTS", 1)
+    monkeypatch.setattr(event_index, "MAX_DELETED_OBJECTS", 1)
     graph, known = joined(LOW, URGENT, VICTIM, TAKER)
     for uid in ("uid-low-0", "uid-urgent-0"):
         known.remove(uid)
@@ -94,7 +94,13 @@ def test_nothing_is_left_of_an_event_that_is_dropped() -> None:
     known.drop(["e0", "never-seen"])
     assert known.victims_for(["uid-urgent-0"]) == {}
     assert known.affected_gangs("uid-low-0", {"uid-low"}) == set()
-    left = (known._links, known._of_taker, known._of_victim, known._roots, known._takers_at)
+    left = (
+        known._preemptions,
+        known._events_by_preemptor,
+        known._events_by_victim,
+        known._roots,
+        known._preemptors_by_root,
+    )
     assert not any(left)
 
 

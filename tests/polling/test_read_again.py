@@ -98,7 +98,7 @@ def test_what_waits_to_be_read_again_is_not_said_to_be_known(
     watching.forget()
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
-    cache = poll._cache_of(held)
+    cache = poll._cache_for(held)
     assert cache is not None
     assert not cache.watched[JOBS].is_current
     assert cache.watched["pods"].is_current
@@ -120,7 +120,7 @@ def test_rolled_back_in_the_middle_of_the_list(
     watching.forget()
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
-    poll._cache_of(held)
+    poll._cache_for(held)
     watching.forget()
     update_to(monkeypatch, OURS)
     watching.settle()

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gangboard.polling.pending_gangs import Rechecks
+from gangboard.polling.assessment_index import Rechecks
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

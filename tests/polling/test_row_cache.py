@@ -17,9 +17,9 @@ from gangboard.domain.pod import Pod
 from gangboard.polling import poll, row_cache, store_writer
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.cluster_cache import ClusterCache, resources
-from gangboard.polling.resource_watch import Batch, ChangedObject
 from gangboard.polling.row_cache import GangRowCache, ObjectCache
 from gangboard.polling.store_writer import StoreWriter
+from gangboard.polling.watch_batches import Batch, ChangedObject
 from gangboard.store.cluster_leases import LeaseLostError, acquire_lease
 from gangboard.store.models import Gang, Lease, WatchedObject
 from gangboard.store.objects import pack, unpack
@@ -176,7 +176,7 @@ def test_a_worker_that_lost_its_lease_keeps_nothing(watch: Watch) -> None:
     Lease.objects.filter(cluster=watching.cluster).update(expires_at=Now() - timedelta(seconds=1))
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
-    fresh = poll._cache_of(held)
+    fresh = poll._cache_for(held)
     assert fresh is not None
     assert fresh is not cache
     assert (len(fresh.objects), len(fresh.gangs)) == (0, 0)

@@ -79,8 +79,8 @@ def echo(environ: dict[str, Any], start_response: Any) -> list[bytes]:
 def serve(wsgi: Wsgi, asked: Message, client: Client) -> Client:
     application = Application(
         wsgi,
-        pages=ThreadPool("page", threads=1, most=2),
-        lanes={},
+        default_pool=ThreadPool("page", threads=1, max_requests=2),
+        pools={},
         headers={"Cache-Control": "no-store"},
         on_first_request=lambda: None,
     )
@@ -172,12 +172,12 @@ def test_the_probes_have_threads_of_their_own() -> None:
         return echo(environ, start_response)
 
     async def play() -> int:
-        pages = ThreadPool("page", threads=1, most=5)
-        health = ThreadPool("health", threads=1, most=5)
+        pages = ThreadPool("page", threads=1, max_requests=5)
+        health = ThreadPool("health", threads=1, max_requests=5)
         application = Application(
             answer,
-            pages=pages,
-            lanes={"/healthz": health},
+            default_pool=pages,
+            pools={"/healthz": health},
             headers={},
             on_first_request=lambda: None,
         )
@@ -203,11 +203,11 @@ def test_a_lane_refuses_what_is_late_and_what_is_too_much() -> None:
         return f"{refused.value.status.value} {refused.value}"
 
     async def play() -> list[str]:
-        lane = ThreadPool("ready", threads=1, most=2, seconds=0.05)
+        lane = ThreadPool("ready", threads=1, max_requests=2, answer_seconds=0.05)
         said = await asyncio.gather(*(refused(lane) for _ in range(3)))
-        assert lane.here == 1, "only the one in the thread is still here"
+        assert lane.requests == 1, "only the one in the thread is still here"
         release.set()
-        while lane.here:
+        while lane.requests:
             await asyncio.sleep(0.01)
         assert await lane.run(lambda: 7) == 7
         return said
@@ -220,7 +220,7 @@ def test_a_request_that_finds_no_thread_in_time_is_refused_and_one_that_works_is
     release = threading.Event()
 
     async def play() -> bool:
-        lane = ThreadPool("page", threads=1, most=5, patience=0.05)
+        lane = ThreadPool("page", threads=1, max_requests=5, queue_seconds=0.05)
         working = asyncio.create_task(lane.run(lambda: release.wait(20)))
         await asyncio.sleep(0)
         with pytest.raises(RefusedError, match=r"no answer within 0\.05 seconds"):
@@ -237,7 +237,7 @@ def test_senders_take_turns() -> None:
     order: list[int] = []
 
     async def play() -> None:
-        lane = ThreadPool("api", threads=1, most=100)
+        lane = ThreadPool("api", threads=1, max_requests=100)
         requests = [lane.run(lambda: order.append(script), script) for _ in range(40)]
         requests.append(lane.run(lambda: order.append(person), person))
         await asyncio.gather(*requests)
@@ -261,12 +261,13 @@ def test_a_lane_is_found_by_the_beginning_of_its_path() -> None:
 
     async def play() -> list[bytes]:
         lanes = {
-            name: ThreadPool(name, threads=1, most=5) for name in ("/live/", "/api/", "/healthz")
+            name: ThreadPool(name, threads=1, max_requests=5)
+            for name in ("/live/", "/api/", "/healthz")
         }
         application = Application(
             thread,
-            pages=ThreadPool("page", threads=1, most=5),
-            lanes=lanes,
+            default_pool=ThreadPool("page", threads=1, max_requests=5),
+            pools=lanes,
             headers={},
             on_first_request=lambda: None,
         )
@@ -284,13 +285,13 @@ def test_a_long_answer_goes_out_in_pieces_from_one_thread() -> None:
 
     def long(environ: Message, start_response: Any) -> Iterator[bytes]:
         start_response("200 OK", [])
-        for _ in range(3 * response.AT_ONCE // 1000):
+        for _ in range(3 * response.BUFFER_BYTES // 1000):
             threads.add(threading.current_thread().name)
             yield b"x" * 1000
 
     client = serve(long, scope("/export"), Client())
-    assert len(client.body) == 3 * response.AT_ONCE // 1000 * 1000
-    assert max(len(message["body"]) for message in client.answered[2:]) < 2 * response.PIECE
+    assert len(client.body) == 3 * response.BUFFER_BYTES // 1000 * 1000
+    assert max(len(message["body"]) for message in client.answered[2:]) < 2 * response.PIECE_BYTES
     assert [message["more_body"] for message in client.answered[1:]][-1] is False
     assert all(message["more_body"] for message in client.answered[1:-1])
     assert len(threads) == 1
@@ -305,7 +306,7 @@ def test_a_long_answer_that_nobody_reads_frees_its_thread_and_is_never_called_co
     class Long:
         def __iter__(self) -> Iterator[bytes]:
             while True:
-                yield b"x" * response.PIECE
+                yield b"x" * response.PIECE_BYTES
 
         def close(self) -> None:
             closed.append(threading.current_thread().name)
@@ -329,13 +330,13 @@ def test_a_long_answer_that_nobody_reads_frees_its_thread_and_is_never_called_co
 def test_a_reader_who_takes_a_piece_now_and_then_does_not_hold_a_thread_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(response, "WHOLE_SECONDS", 0.2)
+    monkeypatch.setattr(response, "RESPONSE_SECONDS", 0.2)
     closed: list[bool] = []
 
     class Endless:
         def __iter__(self) -> Iterator[bytes]:
             while True:
-                yield b"x" * response.PIECE
+                yield b"x" * response.PIECE_BYTES
 
         def close(self) -> None:
             closed.append(True)
