@@ -21,7 +21,7 @@ FIELD_MANAGER = "gangboard"
 _REFUSED_BY_WEBHOOK = re.compile(
     r'(Internal error occurred: )?failed calling webhook "|admission webhook "[^"]*" denied the request'
 )
-"""The beginning of the Status of a write that a webhook refused before it was stored.
+"""The start of the message in the Status of a write that a webhook refused before it was stored.
 
 Sources: apiserver, pkg/util/webhook/error.go and admission/plugin/webhook/errors/statuserror.go. Webhooks choose the
 status code of a denial."""

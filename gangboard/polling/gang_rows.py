@@ -26,7 +26,7 @@ from gangboard.store.gangs import (
 _HIDDEN_COLUMNS = {"observed_at", "changed_version", "memory", "recheck_at"}
 """Columns that no page shows."""
 _YOUNG = timedelta(seconds=30)
-"""An object of at most this age had its state from about its creation."""
+"""An object of at most this age has had its state since about its creation."""
 
 
 def gang_row(
@@ -45,7 +45,7 @@ def gang_row(
     `watched`: every change since `before` was seen as it happened. `inputs`: of this verdict.
     """
     finding, members = verdict.finding, verdict.members
-    begin = _begin(verdict, before, gang.owner.meta.created_at, now, watched=watched)
+    start = _verdict_start(verdict, before, gang.owner.meta.created_at, now, watched=watched)
     meta, owner = gang.owner.meta, gang.owner
     return {
         "id": gang_id(cluster_name, meta.ref.uid),
@@ -86,8 +86,8 @@ def gang_row(
         "restarts": verdict.restarts,
         "max_restarts": verdict.max_restarts,
         "created_at": meta.created_at,
-        "since": begin.at,
-        "since_first_seen": begin.is_first_seen,
+        "since": start.at,
+        "since_first_seen": start.is_first_seen,
         "observed_at": now,
         "recheck_at": verdict.recheck_at,
         "changed_version": before["changed_version"] if before else 0,
@@ -138,47 +138,47 @@ def _last_known(health: Health, before: dict[str, Any] | None) -> dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class _Beginning:
-    """The begin of a verdict."""
+class _VerdictStart:
+    """The time at which a verdict started."""
 
     at: datetime
     is_first_seen: bool = False
-    """It may have begun earlier: it was not watched, and no object records its begin."""
+    """The real start may be earlier: it was not watched, and no object records it."""
 
 
-def _begin(
+def _verdict_start(
     verdict: Verdict,
     before: dict[str, Any] | None,
     created_at: datetime | None,
     now: datetime,
     *,
     watched: bool,
-) -> _Beginning:
-    """Return the begin of the verdict: by the objects, else as it was watched, else the first time it was seen.
+) -> _VerdictStart:
+    """Return the start of the verdict: by the objects, else as it was watched, else the first time it was seen.
 
-    A repeated verdict keeps its time, even after a while in which the cluster was not watched. There are two
-    exceptions: the objects show that it began before it was first seen, or that it began again while the cluster was
-    not watched.
+    A repeated verdict keeps its start, even after a while in which the cluster was not watched. There are two
+    exceptions: the objects show that it started before it was first seen, or that it started again while the cluster
+    was not watched.
     """
-    recorded, stored = _recorded_begin(verdict, created_at, now), _stored_begin(verdict, before)
+    recorded, stored = _recorded_start(verdict, created_at, now), _stored_start(verdict, before)
     if stored is None or before is None:
         if recorded is not None:
-            return _Beginning(recorded)
+            return _VerdictStart(recorded)
         was_watched = watched and before is not None and _was_observed(before)
         is_young = created_at is not None and now - created_at < _YOUNG
         is_known = was_watched or is_young or verdict.finding.health is Health.UNKNOWN
-        return _Beginning(now, is_first_seen=not is_known)
+        return _VerdictStart(now, is_first_seen=not is_known)
     if recorded is None:
         return stored
     is_older = stored.is_first_seen and recorded <= stored.at
     is_new = not watched and recorded > before["observed_at"]
-    return _Beginning(recorded) if is_older or is_new else stored
+    return _VerdictStart(recorded) if is_older or is_new else stored
 
 
-def _recorded_begin(
+def _recorded_start(
     verdict: Verdict, created_at: datetime | None, now: datetime
 ) -> datetime | None:
-    """Return the begin by the objects, between the creation of the gang and now.
+    """Return the start by the objects, between the creation of the gang and now.
 
     The clock of the cluster may be ahead, and a recorded time may be older than the gang.
     """
@@ -188,15 +188,15 @@ def _recorded_begin(
     return min(since if created_at is None else max(since, created_at), now)
 
 
-def _stored_begin(verdict: Verdict, before: dict[str, Any] | None) -> _Beginning | None:
-    """Return the begin in the stored row, if the verdict is the same as the stored one or as the last known one."""
+def _stored_start(verdict: Verdict, before: dict[str, Any] | None) -> _VerdictStart | None:
+    """Return the stored start, if the verdict is the same as the stored one or as the last known one."""
     current = (verdict.finding.code, verdict.finding.health.value)
     if before is None:
         return None
     if (before["code"], before["health"]) == current:
-        return _Beginning(before["since"], before["since_first_seen"])
+        return _VerdictStart(before["since"], before["since_first_seen"])
     if (before["last_code"], before["last_health"]) == current and before["last_since"] is not None:
-        return _Beginning(before["last_since"], before["last_since_first_seen"])
+        return _VerdictStart(before["last_since"], before["last_since_first_seen"])
     return None
 
 

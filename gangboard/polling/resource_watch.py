@@ -104,7 +104,7 @@ class WatchedResource:
     last_read_at: datetime | None = None
     """When these caches last received data: a page of a list, or a sign of life of a watch."""
     outages: list[tuple[datetime, datetime]] = field(default_factory=list)
-    """Begin and end of recent outages of the whole cluster. Only the writer touches it."""
+    """Start and end of recent outages of the whole cluster. Only the writer touches it."""
     retry_after: RetryAfter | None = None
     """The last one. It outlives the window, but not a change of the worker."""
     problems: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -128,16 +128,16 @@ class WatchedResource:
         """The part of the time since `contact_at` in which the whole cluster was silent."""
         if self.contact_at is None:
             return timedelta()
-        durations = [end - begin for begin, end in self.outages if begin >= self.contact_at]
+        durations = [end - start for start, end in self.outages if start >= self.contact_at]
         return sum(durations, timedelta())
 
-    def add_outage(self, began_at: datetime, ended_at: datetime) -> None:
+    def add_outage(self, started_at: datetime, ended_at: datetime) -> None:
         """Record an outage of the whole cluster, and drop those that ended before the last contact."""
         contact_at = self.contact_at
         self.outages = [
             outage for outage in self.outages if contact_at is None or outage[0] >= contact_at
         ]
-        self.outages.append((began_at, ended_at))
+        self.outages.append((started_at, ended_at))
 
     @property
     def is_version_guessed(self) -> bool:

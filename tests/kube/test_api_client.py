@@ -33,7 +33,7 @@ def modules_after(code: str) -> set[str]:
     return set(done.stdout.decode().split())
 
 
-def test_who_does_not_connect_does_not_pay_for_the_client() -> None:
+def test_the_client_is_imported_only_for_a_connection() -> None:
     loaded = modules_after("import gangboard.kube.write_client, gangboard.kube.watch")
     assert "gangboard.kube.connection" in loaded
     assert "kubernetes" not in loaded
@@ -58,7 +58,7 @@ def test_an_idle_connection_is_not_used_after_a_while(
     assert server.connections == 2
 
 
-def test_of_many_connections_few_stay_and_nobody_warns(
+def test_few_connections_stay_open_without_a_warning(
     serve: Serve, connect: Connect, caplog: pytest.LogCaptureFixture
 ) -> None:
     many = MAX_IDLE + 2
@@ -92,7 +92,9 @@ def test_a_refusal_that_was_read_leaves_the_connection_in_use(
 
 
 @pytest.mark.parametrize("location", ["http://[", "https://a%.example", "/elsewhere", "\udcff"])
-def test_where_a_redirect_leads_is_not_read(serve: Serve, connect: Connect, location: str) -> None:
+def test_the_target_of_a_redirect_is_not_read(
+    serve: Serve, connect: Connect, location: str
+) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.send(b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: ")
         wire.send(location.encode(errors="surrogateescape") + b"\r\n\r\n")
@@ -103,7 +105,7 @@ def test_where_a_redirect_leads_is_not_read(serve: Serve, connect: Connect, loca
     assert (caught.value.code, len(server.requests)) == ("redirected", 1)
 
 
-def test_after_close_one_may_ask_again(serve: Serve, connect: Connect) -> None:
+def test_requests_are_possible_after_close(serve: Serve, connect: Connect) -> None:
     server = serve(ok)
     connection = connect(server)
     connection.get(PODS)
@@ -112,7 +114,7 @@ def test_after_close_one_may_ask_again(serve: Serve, connect: Connect) -> None:
     assert server.connections == 2
 
 
-def test_nothing_that_is_secret_is_logged(
+def test_secrets_are_not_logged(
     serve: Serve, connect: Connect, caplog: pytest.LogCaptureFixture
 ) -> None:
     def script(request: Request, wire: Wire) -> None:
@@ -132,7 +134,7 @@ def test_nothing_that_is_secret_is_logged(
     assert "in-the-body" not in caplog.text
 
 
-def test_no_kubeconfig_of_the_environment_is_looked_at(
+def test_kubeconfigs_of_the_environment_are_ignored(
     serve: Serve, connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     touched = tmp_path / "touched"

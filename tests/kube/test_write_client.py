@@ -144,7 +144,7 @@ def test_without_a_connection_nothing_was_sent(connect: Connect) -> None:
     assert (error.code, error.write_outcome) == ("unreachable", WriteOutcome.NOT_SENT)
 
 
-def test_to_a_server_that_we_do_not_trust_nothing_is_sent(serve: Serve, connect: Connect) -> None:
+def test_no_byte_is_sent_to_an_untrusted_server(serve: Serve, connect: Connect) -> None:
     server = serve(ok)
     error = failed(connect(server, login={"ca_pem": None}))
     assert (error.code, error.write_outcome) == ("tls", WriteOutcome.NOT_SENT)
@@ -345,7 +345,7 @@ def test_an_answer_that_ends_early(serve: Serve, connect: Connect) -> None:
     assert (error.code, error.write_outcome) == ("broken-off", WriteOutcome.UNKNOWN)
 
 
-def test_reading_has_no_reach(serve: Serve, connect: Connect) -> None:
+def test_a_read_has_no_write_outcome(serve: Serve, connect: Connect) -> None:
     with pytest.raises(KubeError) as caught:
         connect(serve(saying(403, reason="Forbidden"))).get(JOB)
     assert caught.value.write_outcome is None

@@ -174,7 +174,7 @@ def test_a_deletion_is_of_one_uid(place: Place) -> None:
     assert errors[0].is_object_missing
 
 
-def test_what_the_server_quotes_of_an_object_is_left_out(place: Place) -> None:
+def test_objects_that_the_server_quotes_are_left_out(place: Place) -> None:
     before = place.now()
     with refused() as errors:
         place.writer.merge_patch(place.path, b'{"spec":{"suspended":true}}')
@@ -200,7 +200,7 @@ def test_what_is_not_there(place: Place) -> None:
         assert (errors[0].code, errors[0].is_object_missing) == ("not-found", False)
 
 
-def test_who_may_not_is_told(place: Place) -> None:
+def test_a_forbidden_write_is_reported(place: Place) -> None:
     token = place.plane.service_account_token(place.namespace, "default")
     text = place.plane.kubeconfig_for(token, name=place.namespace).read_text()
     with Connection(read_kubeconfig(text)) as connection, refused() as errors:
@@ -232,7 +232,7 @@ def test_a_webhook_that_cannot_be_called_keeps_the_write_from_the_store(place: P
     assert place.now() == before
 
 
-def test_what_a_silent_store_has_done_is_not_known(place: Place) -> None:
+def test_the_outcome_at_a_silent_store_is_unknown(place: Place) -> None:
     place.plane.pause_process("etcd")
     try:
         with pytest.raises(KubeError) as caught:

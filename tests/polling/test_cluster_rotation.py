@@ -122,7 +122,7 @@ def _count_lists(simulator: Simulator, worker: Worker) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("clusters", [8, 9, 12])
-def test_a_cluster_that_comes_back_is_not_read_anew(
+def test_a_cluster_that_returns_to_its_worker_is_not_listed_again(
     watch: Callable[..., Watching],
     worker: Worker,
     monkeypatch: pytest.MonkeyPatch,
@@ -150,7 +150,7 @@ def test_a_cluster_that_comes_back_is_not_read_anew(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_gives_way_for_one_that_waits(
+def test_one_cluster_gives_way_to_one_that_waits(
     watch: Callable[..., Watching], worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three on two slots: the one that has had its slot for longest goes, the other stays."""
@@ -204,7 +204,7 @@ def test_two_windows_that_end_together_give_way_to_two_clusters(
 
 
 @pytest.mark.django_db
-class TestWhoseTurnItIs:
+class TestWaitingOrder:
     @pytest.fixture(autouse=True)
     def long_windows(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(settings, "POLL_WINDOW", 10)
@@ -212,27 +212,27 @@ class TestWhoseTurnItIs:
     def turn(self, *free: FreeCluster) -> list[int]:
         return order_by_wait(free, holder="me", living={"me", OTHER})
 
-    def test_who_has_waited_longest_comes_first_and_who_was_never_read_before_all(self) -> None:
+    def test_the_longest_waiting_cluster_comes_first_and_a_new_one_before_all(self) -> None:
         found = self.turn(
             FreeCluster(1, "me", 9), FreeCluster(2, "me", 70), FreeCluster(3, "", NEVER_HELD)
         )
         assert found == [3, 2, 1]
 
-    def test_who_waits_for_a_moment_only_pushes_nobody_out(self) -> None:
+    def test_a_short_wait_displaces_no_cluster(self) -> None:
         assert self.turn(FreeCluster(1, "me", 4.9)) == []
 
-    def test_the_caches_of_another_worker_are_left_to_it_for_a_while(self) -> None:
+    def test_clusters_of_another_alive_worker_are_left_to_it_for_a_while(self) -> None:
         assert self.turn(FreeCluster(1, OTHER, 19), FreeCluster(2, "me", 6)) == [2]
         assert self.turn(FreeCluster(1, OTHER, 21), FreeCluster(2, "me", 6)) == [2, 1]
         assert self.turn(FreeCluster(1, OTHER, 25), FreeCluster(2, "me", 6)) == [1, 2]
 
-    def test_those_of_a_dead_worker_are_anybodys(self) -> None:
+    def test_clusters_of_a_dead_worker_are_free_for_all(self) -> None:
         assert self.turn(FreeCluster(1, "dead", 6)) == [1]
 
 
 @pytest.mark.django_db(transaction=True)
-class TestWhatIsKept:
-    def test_a_session_outlives_a_pause_and_goes_when_another_has_had_the_cluster(
+class TestRestingCaches:
+    def test_caches_survive_a_pause_and_are_dropped_after_another_holder(
         self, watch: Callable[..., Watching]
     ) -> None:
         watching = watch(fleet="empty")
@@ -248,7 +248,7 @@ class TestWhatIsKept:
         watching.window(0.1)
         assert poll._caches[watching.cluster.pk] is not cache
 
-    def test_what_another_worker_has_taken_makes_room(
+    def test_a_cluster_taken_by_another_worker_frees_its_cache(
         self, watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(poll, "MAX_RESTING_CLUSTERS", 1)
@@ -264,7 +264,7 @@ class TestWhatIsKept:
         poll.hand_back(second, HOLDER)
         assert list(poll._caches) == [second]
 
-    def test_a_cluster_that_was_removed_makes_room(
+    def test_a_removed_cluster_frees_its_cache(
         self, watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(poll, "MAX_RESTING_CLUSTERS", 1)
@@ -294,7 +294,7 @@ class TestWhatIsKept:
 
 
 class TestSlots:
-    def test_a_second_order_of_a_cluster_that_is_polled_is_refused(self) -> None:
+    def test_a_second_message_for_a_polled_cluster_is_refused(self) -> None:
         slots = PollSlots(2)
         assert slots.begin(1)
         assert not slots.begin(1)
@@ -310,7 +310,7 @@ class TestSlots:
         slots.end(1, None)
         assert slots.begin(2)
 
-    def test_who_was_promised_a_slot_takes_no_other(self) -> None:
+    def test_a_cluster_with_a_reserved_slot_gets_no_other(self) -> None:
         """Seed may have ordered its window as well, and another slot may be free by now."""
         slots = PollSlots(2)
         assert slots.begin(1)
@@ -321,14 +321,14 @@ class TestSlots:
         assert slots.begin(3)
         assert not slots.reserve(3, 3), "it has one"
 
-    def test_a_promise_ends_with_the_window(self) -> None:
+    def test_a_reservation_ends_with_the_window(self) -> None:
         slots = PollSlots(2)
         assert slots.begin(1)
         assert slots.reserve(1, 3)
         slots.end(1, None)
         assert slots.begin(3)
 
-    def test_nobody_waits_for_a_window_that_does_not_end(
+    def test_a_window_that_does_not_end_is_not_waited_for(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         slots = PollSlots(2)
@@ -339,7 +339,7 @@ class TestSlots:
         monkeypatch.setattr(time, "monotonic", lambda: later)
         assert slots.rank(2, overdue=15) == 0
 
-    def test_a_slot_whose_order_was_lost_is_free_again(
+    def test_a_slot_whose_message_was_lost_is_free_again(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         slots = PollSlots(1)
@@ -351,7 +351,7 @@ class TestSlots:
         assert not slots.are_full
         assert slots.begin(2)
 
-    def test_whose_order_was_lost_is_told_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_expired_cluster_is_returned_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Except of one that is back by then."""
         slots = PollSlots(3)
         for cluster in (1, 2, 3):

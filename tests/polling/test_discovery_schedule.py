@@ -110,7 +110,7 @@ def test_a_server_that_hangs_keeps_its_worker_and_is_named(
     assert "did not complete GET /version within 1.5 s" in watching.fresh().sentence
 
 
-def test_a_question_that_outlasts_the_window_is_waited_for_in_the_next(
+def test_a_discovery_that_outlasts_its_window_is_taken_by_the_next(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -125,7 +125,7 @@ def test_a_question_that_outlasts_the_window_is_waited_for_in_the_next(
     assert fault.hits == 1
 
 
-def test_a_schema_that_does_not_come_delays_no_list(watch: Watch) -> None:
+def test_a_slow_schema_delays_no_list(watch: Watch) -> None:
     """It would delay them for as long as this window lasts."""
     watching = watch()
     fault = watching.simulator.faults.hang(path="/openapi/v3")
@@ -134,7 +134,7 @@ def test_a_schema_that_does_not_come_delays_no_list(watch: Watch) -> None:
     assert watching.state(PODS).state == "ok"
 
 
-def test_a_slow_question_does_not_blind_a_cluster_that_is_known(
+def test_a_slow_discovery_does_not_stop_the_watches_of_a_known_cluster(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(discovery_schedule, "INTERVAL", 0.0)
@@ -170,7 +170,7 @@ def test_a_known_cluster_that_falls_silent_is_named(watch: Watch) -> None:
     _hold_until(watching, _has_problem(watching, ""), deadline=PATIENCE)
 
 
-def test_what_a_first_answer_left_open_is_asked_again_soon(
+def test_an_incomplete_first_discovery_is_repeated_soon(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(discovery_schedule, "FIRST_PAUSE", 0.3)
@@ -186,7 +186,7 @@ def test_what_a_first_answer_left_open_is_asked_again_soon(
     assert again.hits == 0
 
 
-def test_what_was_known_stays_while_a_part_fails(
+def test_known_resources_stay_while_a_part_of_discovery_fails(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -214,7 +214,7 @@ def _pauses(one: discovery_schedule.DiscoverySchedule, error: KubeError, times: 
     return pauses
 
 
-def test_a_part_that_fails_on_and_on_is_asked_for_ever_more_rarely() -> None:
+def test_a_part_that_keeps_failing_is_requested_less_and_less() -> None:
     forbidden = KubeError("forbidden", "no")
     assert _pauses(discovery_schedule.DiscoverySchedule(), forbidden, 8) == [
         5,
@@ -228,14 +228,14 @@ def test_a_part_that_fails_on_and_on_is_asked_for_ever_more_rarely() -> None:
     ]
 
 
-def test_what_hastens_a_question_does_not_overrule_the_server() -> None:
+def test_make_due_does_not_override_retry_after() -> None:
     one = discovery_schedule.DiscoverySchedule()
     assert _pauses(one, KubeError("server-error", "busy", retry_after=40), 1) == [40]
     one.make_due()
     assert not one.start(lambda: Discovery("", {}, {}))
 
 
-def test_throttled_discovery_asks_again_when_it_was_told_to(watch: Watch) -> None:
+def test_throttled_discovery_waits_for_retry_after(watch: Watch) -> None:
     watching = watch()
     fault = watching.simulator.faults.throttled(4, path="/version", count=2)
     _hold_until(watching, _has_problem(watching, "throttled"), deadline=PATIENCE)
@@ -249,7 +249,7 @@ def test_throttled_discovery_asks_again_when_it_was_told_to(watch: Watch) -> Non
     assert time.monotonic() - began > 3.0
 
 
-def test_a_worker_that_is_told_to_stop_does_not_wait_for_an_answer(
+def test_a_stopping_worker_does_not_wait_for_discovery(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The answer comes when the window is over, or never, and the window lasts long."""
@@ -263,7 +263,7 @@ def test_a_worker_that_is_told_to_stop_does_not_wait_for_an_answer(
     assert time.monotonic() - began < PATIENCE / 2
 
 
-def test_poll_once_never_calls_a_cluster_good_that_has_not_answered(
+def test_poll_once_reports_a_cluster_that_has_not_answered(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()

@@ -120,7 +120,7 @@ def test_a_page_that_comes_after_the_end(
     assert (watched.last_read_at, watched.contact_at, watched.last_try_at) == (None, None, None)
 
 
-def test_a_list_whose_end_nobody_took(watched: WatchedResource) -> None:
+def test_a_list_whose_end_was_not_taken(watched: WatchedResource) -> None:
     """Its page is taken, but not that all others are gone: that is not all there is up to now."""
     cluster = Cluster(1)
     cluster.answers.set()
@@ -148,7 +148,9 @@ def test_the_end_comes_right_before_a_watch(
     ends(one)
 
 
-def test_events_that_nobody_took(watched: WatchedResource, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_that_were_not_taken(
+    watched: WatchedResource, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The watch lived until now, but what it said last was dropped."""
     watched.resource_version = "7"
     line = json.dumps({"type": "MODIFIED", "object": node("8")}).encode()
@@ -165,7 +167,7 @@ def test_events_that_nobody_took(watched: WatchedResource, monkeypatch: pytest.M
     assert (watched.last_read_at, watched.contact_at) == (None, None)
 
 
-def test_a_quiet_watch_is_vouched_for_until_its_end(
+def test_a_quiet_watch_is_current_until_its_end(
     watched: WatchedResource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watched.resource_version = "7"

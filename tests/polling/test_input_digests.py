@@ -68,7 +68,7 @@ def _names() -> set[str]:
 
 
 @pytest.mark.parametrize("fleet", ["east", "west"])
-def test_an_unchanged_cluster_is_not_judged_again(
+def test_an_unchanged_cluster_is_not_assessed_again(
     watch: Watch, judged: Verdicts, fleet: str
 ) -> None:
     watching = watch(fleet=fleet)
@@ -89,7 +89,7 @@ def test_an_unchanged_cluster_is_not_judged_again(
     assert list(Gang.objects.order_by("id").filter(name__in=settled).values()) == unchanged
 
 
-def test_a_change_of_an_object_is_judged(watch: Watch, judged: Verdicts) -> None:
+def test_a_change_of_an_object_is_assessed(watch: Watch, judged: Verdicts) -> None:
     watching = watch()
     watching.once()
     watching.once()
@@ -110,7 +110,7 @@ def test_a_change_of_an_object_is_judged(watch: Watch, judged: Verdicts) -> None
     assert watching.gang(RUNS).ready == before - 1
 
 
-def test_another_release_judges_all(
+def test_another_release_assesses_all(
     watch: Watch, judged: Verdicts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -127,7 +127,7 @@ def test_another_release_judges_all(
         assert set(judged) == _names(), "nothing is skipped where the code cannot be compared"
 
 
-def test_a_recheck_that_is_due_is_judged(watch: Watch, judged: Verdicts) -> None:
+def test_a_due_recheck_is_assessed(watch: Watch, judged: Verdicts) -> None:
     watching = watch()
     watching.once()
     watching.once()
@@ -138,7 +138,7 @@ def test_a_recheck_that_is_due_is_judged(watch: Watch, judged: Verdicts) -> None
     assert RUNS in judged
 
 
-def test_a_change_that_was_stored_and_not_judged_is_judged_by_the_next_holder(watch: Watch) -> None:
+def test_a_stored_change_is_assessed_by_the_next_holder(watch: Watch) -> None:
     cache, root = _settled_cluster(watch)
     (cluster,) = Cluster.objects.all()
     pod = next(
@@ -266,14 +266,14 @@ def test_each_input_is_in_the_digest(watch: Watch, change: Callable[..., None]) 
     assert InputDigests(cache, datetime.now(UTC)).of(root) not in (before, b"")
 
 
-def test_what_no_verdict_reads_is_not_in_it(watch: Watch) -> None:
+def test_fields_that_no_verdict_reads_are_not_in_the_digest(watch: Watch) -> None:
     cache, root = _settled_cluster(watch)
     before = InputDigests(cache, datetime.now(UTC)).of(root)
     _heartbeat(cache, root)
     assert InputDigests(cache, datetime.now(UTC)).of(root) == before
 
 
-def test_a_gang_with_victims_has_none(watch: Watch) -> None:
+def test_a_gang_with_victims_has_no_digest(watch: Watch) -> None:
     cache, root = _settled_cluster(watch)
     cache.preemptions.victims_for = lambda takers: {"pod": root}  # type: ignore[method-assign]
     assert InputDigests(cache, datetime.now(UTC)).of(root) == b""
@@ -311,7 +311,7 @@ _INPUTS = {
 }
 
 
-def test_a_new_input_has_its_place_here() -> None:
+def test_each_input_has_a_case_here() -> None:
     names = {field.name for model in (GangModel, ClusterView) for field in fields(model)}
     assert names == _INPUTS.keys()
 

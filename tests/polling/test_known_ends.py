@@ -83,7 +83,7 @@ def held(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> Watching:
     return watching
 
 
-def test_a_pod_that_is_being_deleted_is_waited_for_and_judged_again_when_it_must_be_gone(
+def test_a_gang_waits_for_a_pod_in_deletion_and_is_assessed_at_its_deadline(
     held: Watching,
 ) -> None:
     end = (datetime.now(UTC) + timedelta(minutes=10)).replace(microsecond=0)

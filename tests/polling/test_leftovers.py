@@ -34,7 +34,7 @@ class Clock:
         return self.now
 
 
-def test_an_object_counts_as_a_leftover_for_two_minutes() -> None:
+def test_pods_of_a_deleted_owner_are_leftovers_for_two_minutes() -> None:
     clock = Clock()
     seen = DeletedOwners(clock)
     seen.add("job")
@@ -48,7 +48,7 @@ def test_an_object_counts_as_a_leftover_for_two_minutes() -> None:
     assert seen.grace_left("job") == 0
 
 
-def test_a_bounded_number_is_remembered() -> None:
+def test_a_limited_number_is_remembered() -> None:
     seen = DeletedOwners(Clock())
     for number in range(MAX_DELETED + 5):
         seen.add(str(number))
@@ -56,7 +56,7 @@ def test_a_bounded_number_is_remembered() -> None:
     assert seen.grace_left(str(MAX_DELETED + 4)) == ORPHAN_GRACE
 
 
-def test_what_a_deleted_owner_leaves_is_no_gang_until_the_patience_ends(
+def test_leftovers_are_no_gangs_until_the_grace_ends(
     watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()

@@ -23,7 +23,7 @@ from tests.domain_objects import (
 from tests.polling.kept_usage import TRAIN, Cluster, node
 
 
-def test_the_version_moves_with_what_placement_sees_and_with_nothing_else() -> None:
+def test_the_version_increases_with_changes_that_placement_sees() -> None:
     cluster = Cluster(node(), TRAIN)
     first = cluster.usage.version
     cluster.put(replace(node(), meta=replace(node().meta, resource_version="2")))
@@ -38,7 +38,7 @@ def test_the_version_moves_with_what_placement_sees_and_with_nothing_else() -> N
     assert cluster.usage.capacity("").nodes[0].now.pods == 1
 
 
-def test_why_nothing_can_be_told_is_a_change_and_hides_the_nodes() -> None:
+def test_a_reason_for_unknown_capacity_is_a_change_and_hides_the_nodes() -> None:
     cluster = Cluster(node())
     first = cluster.usage.version
     assert cluster.usage.capacity("nodes: forbidden").nodes == ()
@@ -47,7 +47,7 @@ def test_why_nothing_can_be_told_is_a_change_and_hides_the_nodes() -> None:
     assert cluster.usage.version == first + 2
 
 
-def test_a_gang_holds_what_its_pods_take_with_their_highest_priority() -> None:
+def test_a_gang_holds_the_requests_of_its_pods_at_their_highest_priority() -> None:
     low = a_pod("train-0", of=TRAIN, on="n0", requests=requests(cpu="2"), priority=-5)
     high = a_pod("train-1", of=TRAIN, on="n1", requests=requests(cpu="2"), priority=-3)
     cluster = Cluster(node("n0"), node("n1"), TRAIN, low, high)
@@ -59,7 +59,7 @@ def test_a_gang_holds_what_its_pods_take_with_their_highest_priority() -> None:
     }
 
 
-def test_what_leaves_is_no_longer_held() -> None:
+def test_deleted_pods_hold_nothing() -> None:
     pods = pods_of(TRAIN, 2, on="n0")
     cluster = Cluster(node(), TRAIN, *pods)
     assert cluster.running_gangs()["train"].loads["n0"].pods == 2
@@ -70,13 +70,13 @@ def test_what_leaves_is_no_longer_held() -> None:
     assert cluster.running_gangs() == {}
 
 
-def test_a_pod_of_nobody_is_room_that_is_taken_and_no_gang_that_could_make_some() -> None:
+def test_a_single_pod_uses_capacity_and_cannot_free_any() -> None:
     cluster = Cluster(node(), a_pod("alone", on="n0"))
     assert cluster.usage.capacity("").nodes[0].now.pods == 1
     assert cluster.running_gangs() == {}
 
 
-def test_a_gang_that_is_not_whole_says_so_and_who_of_it_waits() -> None:
+def test_an_incomplete_gang_lists_its_waiting_members() -> None:
     placed, waits = a_pod("train-0", of=TRAIN, on="n0"), a_pod("train-1", of=TRAIN)
     cluster = Cluster(node(), TRAIN, placed, waits)
     before = cluster.usage.capacity("")
@@ -116,7 +116,7 @@ def test_whether_a_suspend_of_a_gang_would_last(root: Owner, suspendable: bool) 
     assert cluster.running_gangs()["train"].suspendable is suspendable
 
 
-def test_nobody_suspends_a_group_without_an_owner() -> None:
+def test_a_group_without_owner_cannot_be_suspended() -> None:
     group = a_group("ring", quorum=2)
     cluster = Cluster(node())
     cluster.refs[group.meta.ref.uid] = group.meta.ref

@@ -97,7 +97,7 @@ def fits_now(watching: Watching) -> int:
     return row.fits_now
 
 
-def test_a_node_that_gets_room_is_told_to_the_gangs_that_wait_though_nothing_touches_them(
+def test_free_capacity_on_a_node_updates_pending_gangs(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(assessment_index, "ROUND_PAUSE", 0.2)
@@ -110,7 +110,7 @@ def test_a_node_that_gets_room_is_told_to_the_gangs_that_wait_though_nothing_tou
     window_until(watching, lambda: fits_now(watching) == 1)
 
 
-def test_a_cluster_without_waiting_gangs_judges_nobody_when_a_node_changes(
+def test_a_change_of_a_node_assesses_nothing_without_pending_gangs(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -167,7 +167,7 @@ def test_forbidden_nodes_are_no_empty_cluster(watch: Watch) -> None:
     assert ClusterCapacity.objects.get().why == ""
 
 
-def test_a_node_made_anew_under_its_name_stays_when_the_old_one_is_seen_gone(watch: Watch) -> None:
+def test_a_recreated_node_stays_when_the_deletion_of_the_old_one_arrives(watch: Watch) -> None:
     watching = watch()
     window_until(watching, NodeCapacity.objects.exists)
     cache = poll._caches[watching.cluster.pk]

@@ -11,7 +11,7 @@ from tests.domain_objects import NOW, a_pod, requests
 from tests.polling.kept_usage import Cluster, node
 
 
-def test_members_with_a_node_kept_for_them_a_gate_or_an_end_do_not_wait() -> None:
+def test_nominated_gated_and_finished_members_do_not_wait() -> None:
     pods = (
         a_pod("bound", on="n0"),
         a_pod("nominated", nominated_node="n0"),
@@ -36,7 +36,9 @@ def test_members_with_a_node_kept_for_them_a_gate_or_an_end_do_not_wait() -> Non
         ("admission", "suspended", True),
     ],
 )
-def test_which_gangs_hold_room_without_being_whole(stage: str, code: str, whole: bool) -> None:
+def test_gangs_that_hold_capacity_without_being_complete(
+    stage: str, code: str, whole: bool
+) -> None:
     assert is_whole(stage, code) is whole
 
 
@@ -51,7 +53,7 @@ def rounds(pending: PendingRounds) -> list[str]:
     return found
 
 
-def test_a_round_takes_each_pending_gang_that_was_judged_on_an_older_room_once() -> None:
+def test_a_round_takes_each_outdated_pending_gang_once() -> None:
     index = AssessmentIndex()
     for root, version in (("a", 1), ("b", 2), ("c", 1), ("d", 1)):
         pending_gang(index, root, version)
@@ -67,7 +69,7 @@ def test_a_round_takes_each_pending_gang_that_was_judged_on_an_older_room_once()
     assert rounds(pending) == ["d"]
 
 
-def test_between_two_rounds_there_is_a_rest_and_the_last_change_is_not_forgotten(
+def test_there_is_a_pause_between_rounds_and_the_last_change_is_taken_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = [100.0]
@@ -88,7 +90,7 @@ def test_between_two_rounds_there_is_a_rest_and_the_last_change_is_not_forgotten
     assert pending.begin(room, 4, at_once=True)
 
 
-def test_kinds_of_pods_are_counted_over_all_gangs_those_that_wait_first() -> None:
+def test_kinds_of_pods_are_counted_over_all_gangs_waiting_ones_first() -> None:
     index = AssessmentIndex()
     small, large = requests(cpu="1"), requests(cpu="4", gpu="8")
     index.record(

@@ -83,7 +83,7 @@ def test_few_lists_are_under_way_at_once_and_all_are_done(
     assert max(most) <= LISTS_AT_ONCE
 
 
-def test_how_a_resource_can_be_seen_is_written_once_where_it_stays_so(
+def test_an_unchanged_resource_state_is_stored_once(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -125,7 +125,7 @@ def test_a_change_is_watched_and_stored(watch: Watch) -> None:
     watching.windows_until(lambda: watching.gang(name).code == "suspended")
 
 
-def test_a_deleted_owner_takes_its_gang_along(watch: Watch) -> None:
+def test_the_gang_of_a_deleted_owner_is_deleted(watch: Watch) -> None:
     watching = watch()
     assert watching.once().ok
     pod = next(
@@ -143,7 +143,7 @@ def test_a_deleted_owner_takes_its_gang_along(watch: Watch) -> None:
     assert not WatchedObject.objects.filter(name=name, resource="pods").exists()
 
 
-def test_a_new_worker_goes_on_where_the_last_one_was(watch: Watch) -> None:
+def test_a_new_worker_continues_at_the_stored_resource_version(watch: Watch) -> None:
     watching = watch(fleet="east")
     watching.settle()
     before = set(Gang.objects.filter(gone_at=None).values_list("id", "code", "since"))
@@ -187,7 +187,7 @@ class StopAtFirstGang(threading.Event):
         return super().is_set()
 
 
-def test_a_worker_that_is_told_to_stop_ends_its_window_at_once(watch: Watch, settings: Any) -> None:
+def test_a_stopping_worker_ends_its_window_at_once(watch: Watch, settings: Any) -> None:
     settings.POLL_WINDOW = 300
     watching = watch()
     stopping = StopAtFirstGang()
@@ -198,7 +198,7 @@ def test_a_worker_that_is_told_to_stop_ends_its_window_at_once(watch: Watch, set
     assert acquire_lease(watching.cluster.pk, "another") is not None
 
 
-def test_a_defect_is_said_on_the_cluster_and_nothing_is_lost(
+def test_a_defect_is_shown_at_the_cluster_and_data_is_kept(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -216,7 +216,7 @@ def test_a_defect_is_said_on_the_cluster_and_nothing_is_lost(
 
 
 @pytest.mark.parametrize("by", ["defect", "credentials"])
-def test_a_worker_that_wakes_past_its_lease_says_nothing_of_the_cluster(
+def test_a_worker_that_wakes_after_its_lease_records_nothing(
     watch: Watch, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     """Another worker holds the cluster by now: how it is, that one says."""
@@ -263,7 +263,7 @@ def test_an_empty_answer_that_is_no_list_of_kubernetes_deletes_nothing(
     assert "The answer to a list of pods is no list" in watching.state("pods").sentence
 
 
-def test_credentials_of_another_installation_are_said(watch: Watch) -> None:
+def test_credentials_of_another_installation_are_reported(watch: Watch) -> None:
     watching = watch()
     Cluster.objects.update(credentials=b"sealed with another key")
     started = time.monotonic()

@@ -46,7 +46,7 @@ def roots(found: Iterable[str]) -> set[str]:
     return {one.removeprefix("uid-") for one in found}
 
 
-def test_a_queue_touches_those_who_wait_in_it_by_their_namespace() -> None:
+def test_a_queue_touches_the_gangs_that_wait_in_it() -> None:
     made = tracker(an_entry(RUN), an_entry(OTHER, namespace="team-b"))
     assert roots(made.put(ALIAS)) == {"run"}
     assert roots(made.put(QUEUE)) == {"run"}
@@ -54,7 +54,7 @@ def test_a_queue_touches_those_who_wait_in_it_by_their_namespace() -> None:
     assert roots(made.put(COHORT)) == {"run", "other"}
 
 
-def test_numbers_of_use_touch_nobody_and_a_stop_does() -> None:
+def test_usage_touches_no_gang_and_a_stop_does() -> None:
     made = tracker(an_entry(RUN))
     made.put(ALIAS)
     made.put(QUEUE)
@@ -66,13 +66,13 @@ def test_numbers_of_use_touch_nobody_and_a_stop_does() -> None:
 
 
 @pytest.mark.parametrize("fields", [{"has_quota": True}, {"active": False}, {"is_variant": True}])
-def test_who_does_not_stand_in_line_is_not_told(fields: dict[str, Any]) -> None:
+def test_gangs_that_do_not_wait_are_not_touched(fields: dict[str, Any]) -> None:
     made = tracker(an_entry(RUN))
     made.put_member(an_entry(RUN, **fields))
     assert made.put(ALIAS) == set()
 
 
-def test_an_older_queue_of_the_same_name_goes_without_a_word() -> None:
+def test_the_deletion_of_an_older_queue_of_the_same_name_is_ignored() -> None:
     made = tracker(an_entry(RUN))
     made.put(ALIAS)
     made.put(QUEUE)
@@ -82,7 +82,7 @@ def test_an_older_queue_of_the_same_name_goes_without_a_word() -> None:
     assert made.named_by([an_entry(RUN)]).get(QUEUE.name) is anew
 
 
-def test_the_queues_of_an_entry_with_what_is_above_also_in_a_circle() -> None:
+def test_the_queues_of_an_entry_and_their_ancestors_even_in_a_cycle() -> None:
     made = tracker()
     for queue in (
         ALIAS,
@@ -97,7 +97,7 @@ def test_the_queues_of_an_entry_with_what_is_above_also_in_a_circle() -> None:
     assert list(made.named_by([an_entry(RUN, queue="nowhere")])) == []
 
 
-def test_a_group_that_waits_in_a_queue_of_its_scheduler_is_told_of_it_too() -> None:
+def test_a_group_in_a_scheduler_queue_is_touched() -> None:
     """Near miss: one without a queue."""
     group = replace(a_group("ring"), queue="research")
     meta = a_meta(SCHEDULING, "Queue", "research", namespace="")
@@ -113,7 +113,7 @@ def test_a_group_that_waits_in_a_queue_of_its_scheduler_is_told_of_it_too() -> N
     assert made.put(replace(more, state=QueueState.STOPPED)) == set()
 
 
-def test_a_flavor_touches_those_whose_pods_get_its_labels() -> None:
+def test_a_flavor_touches_the_gangs_whose_pods_get_its_labels() -> None:
     used = LabelSources("set", "main", flavors=("gpu",))
     entry = an_entry(RUN, has_quota=True, label_sources=(used,))
     made = tracker(entry, an_entry(OTHER, namespace="team-b"))
@@ -129,7 +129,7 @@ def test_a_flavor_touches_those_whose_pods_get_its_labels() -> None:
     assert roots(made.put_flavor(flavor)) == set()
 
 
-def test_a_flavor_that_was_made_anew_stays() -> None:
+def test_a_recreated_flavor_stays() -> None:
     used = LabelSources("set", "main", flavors=("gpu",))
     entry = an_entry(RUN, has_quota=True, label_sources=(used,))
     made, group = tracker(entry), entry.meta.ref.group

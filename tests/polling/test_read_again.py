@@ -89,7 +89,7 @@ def test_the_first_poll_after_the_update(
         assert anew == ({JOBS} if version != OURS else set())
 
 
-def test_what_waits_to_be_read_again_is_not_said_to_be_known(
+def test_objects_to_be_read_again_are_not_current(
     watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -128,7 +128,7 @@ def test_rolled_back_in_the_middle_of_the_list(
     assert watching.state(JOBS).decoder_version == OURS
 
 
-def test_what_a_later_release_has_stored_and_this_one_cannot_read(
+def test_objects_that_a_later_release_has_stored(
     watch: Callable[..., Watching],
 ) -> None:
     """After a rollback nothing counts as gone before it was listed, and all of it is read."""
@@ -146,7 +146,7 @@ def test_what_a_later_release_has_stored_and_this_one_cannot_read(
     assert unpack(bytes(job.data), Owner).meta.ref.uid == job.uid
 
 
-def test_what_this_release_has_stored_and_cannot_read_is_a_defect(
+def test_an_unreadable_object_of_this_release_is_a_defect(
     watch: Callable[..., Watching],
 ) -> None:
     watching = watch()

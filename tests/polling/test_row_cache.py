@@ -72,7 +72,7 @@ def _reads_of(queries: list[str], model: Any) -> list[str]:
     return [sql for sql in queries if sql.startswith("SELECT") and table in sql]
 
 
-def test_a_verdict_reads_no_row_back_that_is_known(watch: Watch) -> None:
+def test_a_verdict_reads_no_cached_row(watch: Watch) -> None:
     watching = watch()
     watching.settle()
     cache, gang = _cache(), watching.gang("llama-ft")
@@ -106,7 +106,7 @@ def test_a_batch_takes_one_transaction_and_its_verdicts_another(watch: Watch) ->
     assert cache.objects.get(gone) is None
 
 
-def test_a_long_list_is_told_to_be_stored_only_at_its_end(
+def test_the_resource_version_of_a_long_list_is_stored_at_its_end(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -136,7 +136,7 @@ def test_a_long_list_is_told_to_be_stored_only_at_its_end(
     assert watching.state(PODS).resource_version == "900001"
 
 
-def test_what_is_kept_is_what_is_stored(watch: Watch) -> None:
+def test_cached_rows_equal_stored_rows(watch: Watch) -> None:
     watching = watch(fleet="east")
     watching.settle()
     cache = _cache()
@@ -159,7 +159,7 @@ def test_an_object_of_a_real_cluster_is_the_same_once_it_was_stored(file: Path) 
             assert repr(unpack(pack(model), resource.model)) == repr(model)
 
 
-def test_a_worker_that_lost_its_lease_keeps_nothing(watch: Watch) -> None:
+def test_a_worker_that_lost_its_lease_caches_nothing(watch: Watch) -> None:
     watching = watch()
     watching.settle()
     cache, gang = _cache(), watching.gang("llama-ft")
@@ -183,7 +183,7 @@ def test_a_worker_that_lost_its_lease_keeps_nothing(watch: Watch) -> None:
     assert fresh.gangs.read([gang.uid])[gang.uid]["message"] == "as another one saw it"
 
 
-def test_a_gang_that_is_gone_is_not_kept(watch: Watch) -> None:
+def test_a_deleted_gang_is_not_cached(watch: Watch) -> None:
     watching = watch()
     watching.settle()
     cache, gang = _cache(), watching.gang("debug-shell")
@@ -195,7 +195,7 @@ def test_a_gang_that_is_gone_is_not_kept(watch: Watch) -> None:
     assert (cache.gangs.get(gang.uid), cache.objects.get(gang.uid)) == (None, None)
 
 
-def test_a_cluster_that_rests_keeps_no_rows(watch: Watch) -> None:
+def test_a_resting_cluster_has_no_cached_rows(watch: Watch) -> None:
     watching = watch()
     watching.settle()
     cache = _cache()
@@ -207,7 +207,7 @@ def test_a_cluster_that_rests_keeps_no_rows(watch: Watch) -> None:
 
 
 @pytest.mark.django_db
-def test_only_what_was_asked_for_last_is_kept_within_its_bytes(
+def test_the_most_recently_used_rows_stay_within_the_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cluster, pods = make_cluster(), [a_pod(f"p-{number}") for number in range(4)]
@@ -228,7 +228,7 @@ def test_only_what_was_asked_for_last_is_kept_within_its_bytes(
 
 
 @pytest.mark.django_db
-def test_what_no_verdict_asks_for_is_not_kept() -> None:
+def test_objects_that_no_verdict_reads_are_not_cached() -> None:
     cluster = make_cluster()
     kept, pod, node = ObjectCache(cluster.pk, {}), a_pod(), a_node(uid="uid-train-0")
     kept.put_stored(pod.meta.ref.uid, pod, pack(pod))

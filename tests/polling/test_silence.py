@@ -62,9 +62,7 @@ def store_pass(watching: Watching, time: timedelta) -> None:
 
 @pytest.mark.parametrize("how", ["status", "unauthorized", "reset"])
 @pytest.mark.parametrize("new_worker", [False, True])
-def test_of_its_gangs_nothing_is_said_while_it_is_silent(
-    watch: Watch, how: str, new_worker: bool
-) -> None:
+def test_gangs_are_not_assessed_during_an_outage(watch: Watch, how: str, new_worker: bool) -> None:
     watching = watch(fleet="east") if how == "status" else watch()
     watching.settle()
     known, told = verdicts(watching), spans(watching)
@@ -93,7 +91,7 @@ def test_of_its_gangs_nothing_is_said_while_it_is_silent(
     assert not watching.fresh().problem
 
 
-def test_a_time_in_which_nobody_asked_is_one_event_too(watch: Watch) -> None:
+def test_a_period_without_polls_is_one_outage(watch: Watch) -> None:
     watching = watch()
     watching.settle()
     let_pass(watching, AWAY)
@@ -103,7 +101,7 @@ def test_a_time_in_which_nobody_asked_is_one_event_too(watch: Watch) -> None:
     assert (outage.problem, outage.sentence) == ("", "")
 
 
-def test_a_short_pause_is_none(watch: Watch) -> None:
+def test_a_short_pause_is_no_outage(watch: Watch) -> None:
     watching = watch()
     watching.settle()
     let_pass(watching, timedelta(seconds=100))
@@ -111,7 +109,7 @@ def test_a_short_pause_is_none(watch: Watch) -> None:
     assert not Outage.objects.exists()
 
 
-def test_one_resource_that_stays_away_after_the_silence_is_missed_in_its_own_time(
+def test_a_resource_that_fails_after_an_outage_has_its_own_deadline(
     watch: Watch,
 ) -> None:
     watching = watch()
@@ -129,7 +127,7 @@ def test_one_resource_that_stays_away_after_the_silence_is_missed_in_its_own_tim
     assert timezone.now() - Gang.objects.order_by("since")[0].since < timedelta(minutes=1)
 
 
-def test_an_api_server_that_says_what_it_serves_and_nothing_more_is_silent(watch: Watch) -> None:
+def test_an_api_server_that_answers_only_discovery_has_an_outage(watch: Watch) -> None:
     """So it is while its etcd is away: discovery needs none."""
     watching = watch()
     watching.settle()
@@ -148,7 +146,7 @@ def test_an_api_server_that_says_what_it_serves_and_nothing_more_is_silent(watch
     assert (verdicts(watching), spans(watching)) == (known, told)
 
 
-def test_a_cluster_that_refuses_everything_is_not_silent(watch: Watch) -> None:
+def test_a_cluster_that_refuses_everything_has_no_outage(watch: Watch) -> None:
     watching = watch()
     watching.settle()
     for verb in ("list", "watch"):
@@ -163,7 +161,7 @@ def test_a_cluster_that_refuses_everything_is_not_silent(watch: Watch) -> None:
     assert timezone.now() - contact_at < timedelta(seconds=30)
 
 
-def test_short_silences_do_not_excuse_one_resource_for_ever() -> None:
+def test_short_outages_do_not_exempt_a_resource_for_ever() -> None:
     """A cluster that is looked at by turns: seen for 20 s, not for 40 s, and its pods fail throughout."""
     begin = timezone.now()
     pods, nodes = (

@@ -44,7 +44,7 @@ def test_a_clock_ahead_and_no_time_at_all() -> None:
     assert (first.at, second.at) == (NOW, NOW + timedelta(seconds=1))
 
 
-def test_few_are_kept_and_none_of_what_is_gone() -> None:
+def test_few_changes_are_kept_and_none_of_deleted_objects() -> None:
     kept = SuspendHistory()
     versions(kept, *((bool(index % 2), str(index), 0) for index in range(500)))
     changes = kept.of(["uid-train"])["uid-train"]
@@ -101,7 +101,7 @@ def test_every_version_counts_however_many_come_at_once(watch: Watch) -> None:
     assert told.count() == 1
 
 
-def test_a_new_worker_has_not_seen_it_and_says_so_by_its_silence(watch: Watch) -> None:
+def test_a_new_worker_starts_without_history(watch: Watch) -> None:
     watching = watch()
     job = _standalone(watching)
     watching.settle()

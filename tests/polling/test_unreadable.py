@@ -58,7 +58,7 @@ def test_the_gangs_of_its_namespace_are_not_observed_until_it_can_be_read(watch:
     assert "not-observed" not in _verdicts()[namespace]
 
 
-def test_the_next_holder_of_the_cluster_knows_it_too(watch: Watch) -> None:
+def test_the_next_holder_loads_unreadable_objects(watch: Watch) -> None:
     watching = watch()
     meta = watching.simulator.objects.list("v1", "Pod")[0]["metadata"]
     name, namespace = meta["name"], meta["namespace"]
@@ -69,7 +69,7 @@ def test_the_next_holder_of_the_cluster_knows_it_too(watch: Watch) -> None:
     assert _verdicts()[namespace] == {"not-observed"}
 
 
-def test_what_was_too_much_to_keep_is_read_again(watch: Watch) -> None:
+def test_unreadable_objects_above_the_limit_are_listed_again(watch: Watch) -> None:
     """Only so many are kept by name; which others cannot be read the next holder finds out."""
     watching = watch()
     assert watching.once().ok
@@ -97,7 +97,7 @@ def _pods(*names: tuple[str, str], lost: bool = True) -> WatchedResource:
     return watched
 
 
-def test_what_cannot_be_read_by_namespace() -> None:
+def test_unreadable_objects_by_namespace() -> None:
     found = unreadable_by_namespace(
         {POD.key: _pods(("b", "y"), ("b", "x"), ("b", "z"), ("a", "q"))}
     )
@@ -113,7 +113,7 @@ def test_what_cannot_be_read_by_namespace() -> None:
     }
 
 
-def test_what_has_no_readable_namespace_may_belong_to_any_gang_and_is_not_named() -> None:
+def test_an_object_without_readable_namespace_may_belong_to_any_gang_and_is_not_named() -> None:
     """Who may see a gang of one namespace must not learn a name of another."""
     found = unreadable_by_namespace({POD.key: _pods(("", "secret-plan"))})
     assert found == {
@@ -127,19 +127,19 @@ def test_what_has_no_readable_namespace_may_belong_to_any_gang_and_is_not_named(
     }
 
 
-def test_what_is_read_in_part_or_not_needed_hides_nothing() -> None:
+def test_partly_read_or_unneeded_objects_hide_no_gang() -> None:
     nodes = WatchedResource(NODE, version="v1", state=WatchState.OK)
     nodes.add_problem(DecodeProblem("", "n1", "uid", "Node n1 cannot be read."))
     assert unreadable_by_namespace({POD.key: _pods(("a", "x"), lost=False), NODE.key: nodes}) == {}
 
 
-def test_what_is_not_served_any_more_hides_nothing() -> None:
+def test_resources_that_are_no_longer_served_hide_no_gang() -> None:
     pods = _pods(("a", "x"))
     pods.set_state(WatchState.NOT_SERVED)
     assert unreadable_by_namespace({POD.key: pods}) == {}
 
 
-def test_of_many_problems_the_first_hundred_are_told_and_all_are_counted() -> None:
+def test_the_first_hundred_problems_are_named_and_all_are_counted() -> None:
     names = [("a", f"p{number}") for number in range(250)]
     watched = _pods(*names, ("b", "late"))
     assert len(watched.problems) == len(watched.unreadable_names) == 251

@@ -47,7 +47,7 @@ def seen(
     ],
 )
 @pytest.mark.parametrize("key", ["nodes", "pods"])
-def test_why_nothing_can_be_said_of_room(
+def test_why_the_capacity_is_unknown(
     key: str, state: str, current: bool, contact: float, clause: str
 ) -> None:
     watched = seen(key, state, current=current, contact=contact)
@@ -55,7 +55,7 @@ def test_why_nothing_can_be_said_of_room(
     assert found == (f"{key}: {clause}" if clause else "")
 
 
-def test_one_node_that_cannot_be_read_may_be_the_one_with_room() -> None:
+def test_one_unreadable_node_makes_the_capacity_unknown() -> None:
     watched = seen(NODE.key)
     watched.add_problem(DecodeProblem("", "n7", "uid", "Node n7 is read only in part.", False))
     assert why_capacity_unknown(visibility(watched), NOW) == ""

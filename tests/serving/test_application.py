@@ -92,7 +92,7 @@ LENGTH = (b"content-length", b"9")
 CHUNKED = (b"transfer-encoding", b"chunked")
 
 
-def test_a_body_in_pieces_arrives_whole() -> None:
+def test_a_body_in_parts_arrives_complete() -> None:
     client = Client(part(b"name", more=True), part(b"=olga"))
     serve(echo, scope("/", LENGTH, method="POST"), client)
     assert (client.status, client.body) == (200, b"name=olga")
@@ -194,7 +194,7 @@ def test_the_probes_have_threads_of_their_own() -> None:
     assert asyncio.run(play()) == 200
 
 
-def test_a_lane_refuses_what_is_late_and_what_is_too_much() -> None:
+def test_a_pool_refuses_late_and_excess_requests() -> None:
     release = threading.Event()
 
     async def refused(lane: ThreadPool) -> str:
@@ -254,7 +254,7 @@ def test_requests_with_the_same_credentials_have_the_same_sender() -> None:
     assert len({sender_of(scope("/", *headers)) for headers in ((token,), (cookie,), ())}) == 3
 
 
-def test_a_lane_is_found_by_the_beginning_of_its_path() -> None:
+def test_a_pool_is_found_by_the_prefix_of_its_path() -> None:
     def thread(environ: Message, start_response: Any) -> list[bytes]:
         start_response("200 OK", [])
         return [threading.current_thread().name.encode()]
@@ -280,7 +280,7 @@ def test_a_lane_is_found_by_the_beginning_of_its_path() -> None:
     assert asyncio.run(play()) == [b"/live/_0", b"/api/_0", b"/healthz_0", b"page_0", b"page_0"]
 
 
-def test_a_long_answer_goes_out_in_pieces_from_one_thread() -> None:
+def test_a_long_response_is_sent_in_pieces_from_one_thread() -> None:
     threads: set[str] = set()
 
     def long(environ: Message, start_response: Any) -> Iterator[bytes]:
@@ -297,7 +297,7 @@ def test_a_long_answer_goes_out_in_pieces_from_one_thread() -> None:
     assert len(threads) == 1
 
 
-def test_a_long_answer_that_nobody_reads_frees_its_thread_and_is_never_called_complete(
+def test_a_long_response_without_reader_frees_its_thread_and_stays_incomplete(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(response, "PIECE_SECONDS", 0.05)
@@ -327,7 +327,7 @@ def test_a_long_answer_that_nobody_reads_frees_its_thread_and_is_never_called_co
     assert all(message["more_body"] for message in client.answered[1:])
 
 
-def test_a_reader_who_takes_a_piece_now_and_then_does_not_hold_a_thread_for_ever(
+def test_a_slow_reader_does_not_hold_a_thread_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(response, "RESPONSE_SECONDS", 0.2)
