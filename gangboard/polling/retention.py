@@ -27,7 +27,7 @@ from gangboard.store.trends import delete_old_points
 from gangboard.store.verdict_spans import delete_old_spans
 
 DELETED_GANGS = timedelta(hours=1)
-"""How long a deleted gang keeps all of its data, so that every open page can show it. Afterwards only an outline stays."""
+"""How long a deleted gang keeps all of its data. Every open page has been updated by then. Later only an outline stays."""
 EXPIRED_ACCESS = timedelta(days=1)
 """How long expired links and tokens are kept, so that the tables can show why one was refused."""
 

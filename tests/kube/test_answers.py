@@ -1,4 +1,4 @@
-"""One bad answer of a server, or of what stands before it, per test."""
+"""One bad response of a server, or of a proxy before it, per test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the official client may cost, keep and say, and what is never used of it."""
+"""Costs, connections and logs of the official client, and its unused parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chunks and lines in every way that a network can cut them."""
+"""Chunks and lines, split in every possible way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reaching a server, or not, and deadlines that hold."""
+"""Connections to reachable and unreachable servers, and their deadlines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kubeconfig may say, what it may not, and what is shown of it."""
+"""Accepted and refused kubeconfigs, and secrets that are not shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is served, what is not, and what could not be learned."""
+"""Discovery: served, not served, and unknown resources."""
 
 from __future__ import annotations
 

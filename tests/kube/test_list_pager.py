@@ -1,4 +1,4 @@
-"""Lists in pages, from servers that are slow, large, forgetful or lying."""
+"""Paged lists from slow, large, forgetful and incorrect servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be kept of a refusal that quotes what it refuses. Texts as apiserver 1.37 writes them."""
+"""Refusals without the objects that they quote, in the texts of apiserver 1.37."""
 
 from __future__ import annotations
 

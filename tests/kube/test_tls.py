@@ -1,4 +1,4 @@
-"""Whom we trust, and who trusts us."""
+"""Server and client certificates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Watches: at once, in time, and never silently dead."""
+"""Watches return lines at once, end in time, and detect a silent connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a write sends, that it sends it once, and what its error knows of it."""
+"""Requests of writes, each sent once, and the outcome in their errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes to a small API server that fails on purpose: what the error knows is what the store holds."""
+"""Writes to a failing API server: the outcome in the error agrees with the store."""
 
 from __future__ import annotations
 

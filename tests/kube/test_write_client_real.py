@@ -1,4 +1,4 @@
-"""The write door against a real API server."""
+"""The write client against a real API server."""
 
 from __future__ import annotations
 

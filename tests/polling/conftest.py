@@ -44,17 +44,17 @@ LOOK_AGAIN = 0.01
 
 @dataclass
 class Watching:
-    """One simulated cluster that is watched by this test."""
+    """A simulated cluster that a test watches."""
 
     simulator: Simulator
     cluster: Cluster
 
     def once(self) -> PollReport:
-        """List everything, apply, assess."""
+        """List, store and assess everything."""
         return poll_once(self.cluster.name)[0]
 
     def window(self, seconds: float = 1.0, *, impatient: bool = False) -> PollWindow:
-        """Hold the cluster for a window, as the worker does; `impatient` shortens the deadlines."""
+        """Run a window, as the worker does. `impatient` shortens the deadlines."""
         held = acquire_lease(self.cluster.pk, HOLDER)
         assert held is not None
         cache = poll._cache_for(held)
@@ -66,7 +66,7 @@ class Watching:
         return window
 
     def windows_until(self, look: Callable[[], bool], *, within: float = 60.0) -> None:
-        """Hold the cluster for a window, again and again, until it has come to that."""
+        """Run windows until the condition is true."""
         give_up_at = time.monotonic() + within
         while not look():
             assert time.monotonic() < give_up_at, f"it has not come to that in {within:g} s"
@@ -107,18 +107,18 @@ class Watching:
         cache.connection = Connection(credentials, connect_deadline=0.5, total_deadline=0.7)
 
     def forget(self) -> None:
-        """Be a new worker: no caches."""
+        """Drop the caches, as for a new worker."""
         poll.drop_cache(self.cluster.pk)
         held = acquire_lease(self.cluster.pk, HOLDER)
         if held is not None:
             release_lease(held)
 
     def state(self, resource: str) -> ResourceState:
-        """Return how a resource can be seen."""
+        """Return the state of a resource."""
         return ResourceState.objects.get(cluster=self.cluster, resource=resource)
 
     def fresh(self) -> Cluster:
-        """Return the cluster's row as it is now."""
+        """Return the current row of the cluster."""
         self.cluster.refresh_from_db()
         return self.cluster
 
@@ -145,7 +145,7 @@ def _is_at(cache: ClusterCache, target: int, also: Collection[str]) -> bool:
 
 
 def _is_known(watched: WatchedResource, target: int) -> bool:
-    """Whether the writer has taken all of the resource up to that resourceVersion."""
+    """Return whether the writer has applied all updates up to that resourceVersion."""
     return int(watched.resource_version or 0) >= target
 
 

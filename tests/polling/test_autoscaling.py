@@ -32,7 +32,7 @@ REQUESTS = Resource(
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do not wait for a claim that is not there."""
+    """Report a missing claim at once."""
     monkeypatch.setattr(provisioning, "SETTLING", timedelta(0))
 
 
@@ -72,7 +72,7 @@ def nominate(simulator: Simulator) -> None:
 
 
 def give_up(simulator: Simulator) -> None:
-    """Say why there is no such machine, and delete the claim."""
+    """Report why there is no such machine, and delete the claim."""
     claim = {"apiVersion": API, "kind": "NodeClaim", "name": NAME, "uid": "uid-claim"}
     note = f"NodeClaim {NAME} event: all requested instance types were unavailable"
     say(simulator, "InsufficientCapacityError", note, claim)
@@ -80,7 +80,7 @@ def give_up(simulator: Simulator) -> None:
 
 
 def said(watching: Watching, label: str = "") -> list[str]:
-    """Return the code and the message of the gang, or what its evidence has under a label."""
+    """Return code and message of the gang, or its evidence with a label."""
     gang = watching.gang("waits")
     if not label:
         return [gang.code, gang.message]

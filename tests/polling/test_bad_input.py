@@ -32,7 +32,7 @@ def _all_kept(watching: Watching, before: int) -> None:
 
 
 def _fault_while_listing(watching: Watching, add: Callable[[], Fault]) -> ResourceState:
-    """Poll well, then with the fault; return how the pods look. Nothing may be lost."""
+    """Poll without and then with the fault. Return the state of the pods. No object may be lost."""
     assert watching.once().ok
     before = watching.objects(PODS)
     fault = add()
@@ -194,7 +194,7 @@ def test_an_unreachable_cluster_is_reported_and_keeps_its_data(watch: Watch) -> 
 
 
 def test_a_black_hole_delays_no_other_cluster(watch: Watch, db: None) -> None:
-    """A host that takes connections and never speaks costs its own poll 3 s and no other's."""
+    """A host that accepts connections and never answers costs its own poll 3 s, and no other poll."""
     good = watch("good")
     with socket.socket() as hole:
         hole.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""Runtimes from the cluster to what is said of the TrainJobs that name them, and events that only a kind knows."""
+"""Runtimes in the verdicts of the TrainJobs that name them, and events that only a kind knows."""
 
 from __future__ import annotations
 

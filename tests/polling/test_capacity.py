@@ -1,4 +1,4 @@
-"""What is stored of the shapes of pods: numbers that say when they are at most so many."""
+"""Stored shapes of pods, with numbers that are marked if they are upper bounds."""
 
 from __future__ import annotations
 

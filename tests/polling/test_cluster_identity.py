@@ -1,4 +1,4 @@
-"""A poll knows the cluster that it reads by the uid of `kube-system`."""
+"""A poll identifies a cluster by the uid of `kube-system`."""
 
 from __future__ import annotations
 

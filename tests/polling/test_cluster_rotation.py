@@ -1,4 +1,4 @@
-"""More clusters than slots: they take turns one for one, and what is known of them is kept."""
+"""With more clusters than slots, they take turns and keep their caches."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OTHER = "another worker"
 
 @dataclass
 class Worker:
-    """A poll worker whose orders are carried out one after the other."""
+    """A poll worker that handles its messages one after the other."""
 
     orders: list[int] = field(default_factory=list)
     windows: list[int] = field(default_factory=list)
@@ -153,7 +153,7 @@ def test_a_cluster_that_returns_to_its_worker_is_not_listed_again(
 def test_one_cluster_gives_way_to_one_that_waits(
     watch: Callable[..., Watching], worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three on two slots: the one that has had its slot for longest goes, the other stays."""
+    """Of three clusters on two slots, the one that has had its slot for longest gives way, and the other stays."""
     slots = PollSlots(2)
     monkeypatch.setattr(tasks, "slots", slots)
     first, second, third = (watch(name, fleet="empty").cluster.pk for name in ("a", "b", "c"))

@@ -1,4 +1,4 @@
-"""How fast an API server answers and how many events it sends: what is counted, and what is not known yet."""
+"""Response time and event rate of an API server."""
 
 from __future__ import annotations
 

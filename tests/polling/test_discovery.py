@@ -1,4 +1,4 @@
-"""What a cluster serves: not served, unknown, and failing are three different things."""
+"""Discovery: not served, unknown version and failing are three different states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""API servers that are slow, silent or throttled when asked what they serve."""
+"""Discovery of API servers that are slow, silent or throttled."""
 
 from __future__ import annotations
 

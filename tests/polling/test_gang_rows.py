@@ -1,4 +1,4 @@
-"""Since when a verdict holds, and what is remembered over a time in which nobody could look."""
+"""The start of a verdict, and how it survives an unknown period."""
 
 from __future__ import annotations
 

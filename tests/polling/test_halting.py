@@ -1,4 +1,4 @@
-"""A reader that is told to stop: it ends soon, and says nothing of what nobody took any more."""
+"""A halted reflector stops soon, and claims nothing about updates that were not taken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes when nobody will ask for it any more, and what stays."""
+"""Expired rows that are deleted, and rows that stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a cluster cache keeps of nodes and pods: room, and who holds it."""
+"""The capacity that is derived from nodes and pods, and the gangs that hold it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.domain_objects import (
     requests,
     succeeded,
 )
-from tests.polling.kept_usage import TRAIN, Cluster, node
+from tests.polling.usage_cluster import TRAIN, Cluster, node
 
 
 def test_the_version_increases_with_changes_that_placement_sees() -> None:

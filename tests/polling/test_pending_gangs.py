@@ -1,4 +1,4 @@
-"""Gangs that wait are judged again when nodes change, and the capacity of the cluster is stored."""
+"""Pending gangs are assessed again when nodes change, and the capacity is stored."""
 
 from __future__ import annotations
 

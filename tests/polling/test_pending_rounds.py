@@ -1,4 +1,4 @@
-"""Which gangs wait, for what, and when they are judged again."""
+"""Pending gangs, their waiting pods, and the rounds in which they are assessed again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gangboard.domain.capacity import ClusterCapacity, PodSet
 from gangboard.facts.stored_verdict import is_whole
 from gangboard.polling.assessment_index import AssessmentIndex, PendingRounds, waiting_pod_sets
 from tests.domain_objects import NOW, a_pod, requests
-from tests.polling.kept_usage import Cluster, node
+from tests.polling.usage_cluster import Cluster, node
 
 
 def test_nominated_gated_and_finished_members_do_not_wait() -> None:

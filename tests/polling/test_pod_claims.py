@@ -1,4 +1,4 @@
-"""Claims from the cluster to the sentence of the gangs whose pods name them, and back from the store."""
+"""Claims in the verdicts of the gangs whose pods name them, and after a restart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ends by itself: deletions and deadlines, as far as nothing takes the place again."""
+"""Expected ends of pods: deletions and deadlines, unless another pod takes the place."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.domain_objects import (
     failed,
     pods_of,
 )
-from tests.polling.kept_usage import TRAIN, Cluster, node
+from tests.polling.usage_cluster import TRAIN, Cluster, node
 
 
 def ends_of(held: RunningGang) -> list[tuple[float, int, bool]]:

@@ -1,4 +1,4 @@
-"""A poll of the simulated fleet: everything gets in, only changes are written, nobody else writes."""
+"""A poll of the simulated fleet reads everything, writes changes only, and respects the lease."""
 
 from __future__ import annotations
 

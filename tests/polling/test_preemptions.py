@@ -1,4 +1,4 @@
-"""Preemptions join two gangs: what is known of one is known of the other, in whatever order it comes."""
+"""Preemptions join two gangs, in whatever order the events arrive."""
 
 from __future__ import annotations
 

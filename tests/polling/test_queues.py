@@ -1,4 +1,4 @@
-"""Which gangs are judged again when a queue changes: those that stand in line in it."""
+"""A change of a queue touches the gangs that wait in it."""
 
 from collections.abc import Iterable
 from dataclasses import replace

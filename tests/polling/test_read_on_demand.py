@@ -1,4 +1,4 @@
-"""StatefulSets and Deployments are read only while a group takes pods of theirs: else not one request is for them."""
+"""StatefulSets and Deployments are read only while a group names their pods. Otherwise no request is sent for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts that time alone can change: each gang is looked at in time, and memory stays small."""
+"""Verdicts that can change by waiting: each gang is assessed in time, and memory stays small."""
 
 from datetime import UTC, datetime, timedelta
 

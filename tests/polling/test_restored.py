@@ -1,4 +1,4 @@
-"""An API server that was restored from a backup, and what else looks as if nothing had happened."""
+"""Detection of an API server that was restored from a backup, and of watches that hide it."""
 
 from __future__ import annotations
 

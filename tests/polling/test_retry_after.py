@@ -1,4 +1,4 @@
-"""A server that says when it wants to be asked again is asked then, not a window earlier."""
+"""A Retry-After of the server is respected, even by the next window."""
 
 from __future__ import annotations
 

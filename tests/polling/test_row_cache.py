@@ -1,4 +1,4 @@
-"""What the holder of a cluster has written it does not read back, and never for longer than it may."""
+"""The holder of a cluster does not read back the rows that it wrote, while its lease is valid."""
 
 from __future__ import annotations
 

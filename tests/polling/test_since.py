@@ -1,4 +1,4 @@
-"""Since when gangs are as they are that were made days before gangboard came."""
+"""Start times of verdicts on gangs that are older than gangboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two that undo each other, from the watch to the verdict."""
+"""Controllers that undo each other, from the watch to the verdict."""
 
 from __future__ import annotations
 

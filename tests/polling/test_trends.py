@@ -1,4 +1,4 @@
-"""Points of curves: what a minute tells, what it does not, and what is kept."""
+"""Points of trends: their values, their gaps, and how long they are kept."""
 
 from __future__ import annotations
 

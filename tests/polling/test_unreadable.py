@@ -1,4 +1,4 @@
-"""An object that cannot be read makes unknown what it may belong to, and nothing else."""
+"""An unreadable object makes the gangs unknown that it may belong to, and no others."""
 
 from __future__ import annotations
 

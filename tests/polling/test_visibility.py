@@ -1,4 +1,4 @@
-"""When nothing can be told of the room of a cluster, and why."""
+"""When and why the capacity of a cluster is unknown."""
 
 from __future__ import annotations
 

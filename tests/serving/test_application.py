@@ -1,4 +1,4 @@
-"""What comes in is read whole before a thread is taken, and what goes out waits for nobody for ever."""
+"""A request is read completely before it gets a thread, and a response never waits for ever."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""An application that is loaded while the web server listens already."""
+"""An application that loads while the web server is listening."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections on which nothing is taken are ended by the kernel."""
+"""The kernel ends connections whose client takes no data."""
 
 import socket
 import sys

@@ -1,4 +1,4 @@
-"""What a deleted owner leaves is no gang while the garbage collector has time to take it."""
+"""Pods of a deleted owner are no gangs while the garbage collector has time to delete them."""
 
 from __future__ import annotations
 

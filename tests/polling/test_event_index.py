@@ -1,4 +1,4 @@
-"""What an event is about is stored beside it: pages ask for it."""
+"""The uid of the object of an event is stored with it, for pages."""
 
 from __future__ import annotations
 

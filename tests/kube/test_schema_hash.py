@@ -1,4 +1,4 @@
-"""What tells one build of JobSet from another."""
+"""The schema hash, which tells builds of JobSet apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which resource tells what groups a cluster has: that differs by minor."""
+"""The resource that holds the pod groups of a cluster, which depends on the minor version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cluster that cannot be reached is one event of the cluster: of its gangs nothing new is said."""
+"""An unreachable cluster is one outage, in which its gangs are not assessed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For how long what was seen is vouched for: from the last complete list or living watch on."""
+"""How long a resource counts as current: from its last complete list or living watch on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A new holder of a cluster judges the gangs whose inputs have changed, and no others."""
+"""A new holder of a cluster assesses the gangs whose inputs have changed, and no others."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _OTHER = Unobserved("pods", WatchState.FAILING, "pods: 500")
 
 @pytest.fixture
 def judged(monkeypatch: pytest.MonkeyPatch) -> Verdicts:
-    """The verdicts that are given meanwhile, by the name of the gang."""
+    """The verdicts made during the test, by the name of the gang."""
     verdicts: Verdicts = {}
 
     def note(facts: GangModel) -> Verdict:

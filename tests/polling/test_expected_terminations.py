@@ -1,4 +1,4 @@
-"""What ends by itself reaches the gangs that wait for its room, though nothing else touches them."""
+"""Expected ends of pods update the gangs that wait for capacity, without another event."""
 
 from __future__ import annotations
 

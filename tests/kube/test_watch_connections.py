@@ -1,4 +1,4 @@
-"""The connection of a watch goes on to the next one, and whoever meets a dead one is connected anew."""
+"""A watch reuses the connection of an earlier watch, and replaces a dead one."""
 
 from __future__ import annotations
 

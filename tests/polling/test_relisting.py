@@ -1,4 +1,4 @@
-"""After the update that keeps more of each object: the first poll reads all of it, and nothing is gone."""
+"""After an update that stores more fields, the first poll lists everything, and no object is lost."""
 
 from __future__ import annotations
 
