@@ -66,7 +66,7 @@ class Bench:
         self.taking_in = time.process_time() - started
         """Seconds of CPU for all nodes, pods and owners."""
         started = time.process_time()
-        self._nodes = self._room.at("")
+        self._nodes = self._room.capacity("")
         self._nodes.running_gangs()
         self.making_room = time.process_time() - started
         """Seconds for the nodes with what is on them, and for the gangs that hold it."""

@@ -13,7 +13,7 @@ from gangboard.polling.cluster_cache import ClusterCache, resources
 from gangboard.polling.poll_window import PollWindow
 from gangboard.polling.resource_watch import WatchedResource
 from gangboard.polling.store_writer import StoreWriter
-from gangboard.polling.watch_batches import Batch, ChangedObject
+from gangboard.polling.watch_batches import Batch, UpdatedObject
 from gangboard.store.cluster_leases import acquire_lease
 from gangboard.store.clusters import add_cluster
 from simulator import Simulator
@@ -72,7 +72,7 @@ def _take_event(cache: ClusterCache, line: bytes) -> None:
     if model is None:
         raise RuntimeError("the pod of the measure cannot be read")
     ref, version = model.meta.ref, event.resource_version
-    change = ChangedObject(ref.uid, version, ref.namespace, ref.name, model)
+    change = UpdatedObject(ref.uid, version, ref.namespace, ref.name, model)
     writer = StoreWriter(cache, Assessor(cache))
     writer.apply(Batch(resource.key, changed=[change], resource_version=version))
     writer.commit()

@@ -19,9 +19,9 @@ from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.resource_watch import MAX_SENTENCES, WatchedResource
 from gangboard.polling.watch_batches import (
     Batch,
-    ChangedObject,
     ListCompleted,
     StateChange,
+    UpdatedObject,
     WatchUpdate,
 )
 from gangboard.store.objects import content_digest, owner_uid, pack, uid_or_none
@@ -49,7 +49,7 @@ class StoreWriter:
     def __init__(self, cache: ClusterCache, assessor: Assessor) -> None:
         self._cache = cache
         self._assessor = assessor
-        self._changed: dict[str, tuple[str, ChangedObject]] = {}
+        self._changed: dict[str, tuple[str, UpdatedObject]] = {}
         self._deleted: set[str] = set()
         self._touched: set[str] = set()
         self._pages_differ = False
@@ -179,7 +179,7 @@ class StoreWriter:
 
     def _write(
         self,
-        changed: list[tuple[str, ChangedObject]],
+        changed: list[tuple[str, UpdatedObject]],
         deleted: list[str],
         views: list[WatchedResource],
     ) -> None:

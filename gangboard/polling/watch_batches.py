@@ -23,7 +23,7 @@ from gangboard.polling.resource_watch import WatchedResource
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedObject:
+class UpdatedObject:
     """A new or changed object."""
 
     uid: str
@@ -38,7 +38,7 @@ class Batch:
     """Changes from one page of a list, or from one read of a watch."""
 
     resource: str
-    changed: list[ChangedObject] = field(default_factory=list)
+    changed: list[UpdatedObject] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
     problems: list[DecodeProblem] = field(default_factory=list)
     understood: list[tuple[str, str]] = field(default_factory=list)
@@ -150,7 +150,7 @@ class BatchBuilder:
         if (ref.namespace, ref.name) in self._watched.problems and problem is None:
             batch.understood.append((ref.namespace, ref.name))
         batch.changed.append(
-            ChangedObject(ref.uid, model.meta.resource_version, ref.namespace, ref.name, model)
+            UpdatedObject(ref.uid, model.meta.resource_version, ref.namespace, ref.name, model)
         )
 
     def _add_deletion(self, batch: Batch, event: WatchEvent) -> None:

@@ -19,7 +19,7 @@ from gangboard.polling.assessor import Assessor
 from gangboard.polling.cluster_cache import ClusterCache, resources
 from gangboard.polling.row_cache import GangRowCache, ObjectCache
 from gangboard.polling.store_writer import StoreWriter
-from gangboard.polling.watch_batches import Batch, ChangedObject
+from gangboard.polling.watch_batches import Batch, UpdatedObject
 from gangboard.store.cluster_leases import LeaseLostError, acquire_lease
 from gangboard.store.models import Gang, Lease, WatchedObject
 from gangboard.store.objects import pack, unpack
@@ -45,11 +45,11 @@ def _pods_of(cache: ClusterCache, gang: Gang) -> list[Pod]:
     return [one for one in members if isinstance(one, Pod) and one.is_ready]
 
 
-def _not_ready(pod: Pod, version: str) -> ChangedObject:
+def _not_ready(pod: Pod, version: str) -> UpdatedObject:
     assert pod.ready is not None
     ref, ready = pod.meta.ref, replace(pod.ready, status="False")
     meta = replace(pod.meta, resource_version=version)
-    return ChangedObject(
+    return UpdatedObject(
         ref.uid, version, ref.namespace, ref.name, replace(pod, meta=meta, ready=ready)
     )
 
