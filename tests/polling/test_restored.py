@@ -86,7 +86,7 @@ def test_everything_is_listed_after_a_restore(watch: Watch) -> None:
     watching = watch()
     watching.settle()
     backup = watching.simulator.store.back_up()
-    poll._caches[watching.cluster.pk].meter._begun -= 60
+    poll._caches[watching.cluster.pk].meter._started_at -= 60
     before = cordon(watching, is_cordoned=True, note="lost")
     refuse_again(watching)
     shell = watching.simulator.objects.get(*POD)
