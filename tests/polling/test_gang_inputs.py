@@ -275,7 +275,7 @@ def test_fields_that_no_verdict_reads_are_not_in_the_digest(watch: Watch) -> Non
 
 def test_a_gang_with_victims_has_no_digest(watch: Watch) -> None:
     cache, root = _settled_cluster(watch)
-    cache.preemptions.victims_for = lambda takers: {"pod": root}  # type: ignore[method-assign]
+    cache.preemptions.victims_for = lambda preemptors: {"pod": root}  # type: ignore[method-assign]
     assert InputDigests(cache, datetime.now(UTC)).of(root) == b""
     assert InputDigests(cache, datetime.now(UTC)).of("nobody") == b""
 
