@@ -12,7 +12,7 @@ from gangboard import env
 from gangboard.failures import exit_on_known_errors
 from gangboard.logs import get_logger
 from gangboard.serving.application import Application
-from gangboard.serving.thread_pools import Lane
+from gangboard.serving.thread_pools import ThreadPool
 from gangboard.serving.web_server import end_stuck_connections
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
@@ -56,22 +56,33 @@ OPEN_FILES = 8_192
 
 application = Application(
     _django,
-    pages=Lane("page", threads=PAGE_THREADS, most=REQUESTS, patience=PAGE_PATIENCE),
-    lanes={
-        "/live/": Lane("live", threads=LIVE_THREADS, most=REQUESTS, patience=PAGE_PATIENCE),
-        "/api/v1/events/": Lane(
-            "events", threads=EVENT_THREADS, most=REQUESTS, patience=API_PATIENCE
+    default_pool=ThreadPool(
+        "page", threads=PAGE_THREADS, max_requests=REQUESTS, queue_seconds=PAGE_PATIENCE
+    ),
+    pools={
+        "/live/": ThreadPool(
+            "live", threads=LIVE_THREADS, max_requests=REQUESTS, queue_seconds=PAGE_PATIENCE
         ),
-        "/api/": Lane("api", threads=API_THREADS, most=REQUESTS, patience=API_PATIENCE),
-        "/healthz": Lane("health", threads=1, most=PROBE_REQUESTS, seconds=PROBE_SECONDS),
-        # It queries the database, which can hang. Then two threads hang with it, and the probe
-        # fails.
-        "/readyz": Lane("ready", threads=2, most=PROBE_REQUESTS, seconds=PROBE_SECONDS),
+        "/api/v1/events/": ThreadPool(
+            "events", threads=EVENT_THREADS, max_requests=REQUESTS, queue_seconds=API_PATIENCE
+        ),
+        "/api/": ThreadPool(
+            "api", threads=API_THREADS, max_requests=REQUESTS, queue_seconds=API_PATIENCE
+        ),
+        "/healthz": ThreadPool(
+            "health", threads=1, max_requests=PROBE_REQUESTS, answer_seconds=PROBE_SECONDS
+        ),
+        # It asks the database, which can hang: two threads hang with it, and the probe says no.
+        "/readyz": ThreadPool(
+            "ready", threads=2, max_requests=PROBE_REQUESTS, answer_seconds=PROBE_SECONDS
+        ),
         # One at a time, so that scrapers take at most one thread's time from the pages.
-        "/metrics": Lane("metrics", threads=1, most=PROBE_REQUESTS, seconds=METRICS_SECONDS),
+        "/metrics": ThreadPool(
+            "metrics", threads=1, max_requests=PROBE_REQUESTS, answer_seconds=METRICS_SECONDS
+        ),
     },
     headers=HEADERS,
-    at_first=lambda: end_stuck_connections(STUCK_SECONDS),
+    on_first_request=lambda: end_stuck_connections(STUCK_SECONDS),
 )
 
 _soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)

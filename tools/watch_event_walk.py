@@ -10,9 +10,10 @@ from gangboard.kube.credentials import read_kubeconfig
 from gangboard.plugins import registry
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.cluster_cache import ClusterCache, resources
-from gangboard.polling.poll_window import Window
-from gangboard.polling.resource_watch import Batch, Changed, Watched
+from gangboard.polling.poll_window import PollWindow
+from gangboard.polling.resource_watch import WatchedResource
 from gangboard.polling.store_writer import StoreWriter
+from gangboard.polling.watch_batches import Batch, UpdatedObject
 from gangboard.store.cluster_leases import acquire_lease
 from gangboard.store.clusters import add_cluster
 from simulator import Simulator
@@ -57,14 +58,14 @@ def walk(simulator: Simulator) -> set[str]:
         raise RuntimeError("the cluster of the measure is held by another worker")
     with Connection(credentials) as connection:
         cache = ClusterCache(
-            claim=lease,
+            lease=lease,
             cluster_name=cluster.name,
             credentials_stamp=b"",
             connection=connection,
-            watched={resource.key: Watched(resource) for resource in resources()},
+            watched={resource.key: WatchedResource(resource) for resource in resources()},
         )
-        Window(cache, seconds=SECONDS, repair_interval=SECONDS, list_only=True).run()
-        # The first event of a process fills the caches of decoders and registries.
+        PollWindow(cache, seconds=SECONDS, repair_interval=SECONDS, list_only=True).run()
+        # The first event of a process fills caches of decoders and registries.
         for version in ("900001", "900002"):
             with executed_files() as files:
                 _take_event(cache, _line(simulator, version))
@@ -88,7 +89,7 @@ def _take_event(cache: ClusterCache, line: bytes) -> None:
     if model is None:
         raise RuntimeError("the pod of the measure cannot be read")
     ref, version = model.meta.ref, event.resource_version
-    change = Changed(ref.uid, version, ref.namespace, ref.name, model)
+    change = UpdatedObject(ref.uid, version, ref.namespace, ref.name, model)
     writer = StoreWriter(cache, Assessor(cache))
-    writer.take(Batch(resource.key, changed=[change], resource_version=version))
+    writer.apply(Batch(resource.key, changed=[change], resource_version=version))
     writer.commit()

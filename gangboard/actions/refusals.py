@@ -18,7 +18,7 @@ _PATCH_REJECTED = "the server rejected our request due to an error in our reques
 
 def exit_for(execution: ActionExecution, step: ActionStep, error: KubeError) -> ActionExit:
     """Return the end of an action whose step the server refused. Raises KubeError if a read fails."""
-    message = error.said.message or error.sentence
+    message = error.api_status.message or error.sentence
     subject = step.subject
     name = f"{subject['kind']} {subject['name']}"
     if error.code == KubeErrorCode.FORBIDDEN:

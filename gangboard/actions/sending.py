@@ -25,7 +25,7 @@ from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early
 from gangboard.domain.action import ActionState, StepKind, StepState
 from gangboard.domain.hold import HOLD_LEVER
-from gangboard.kube.errors import KubeError, KubeErrorCode, Reach
+from gangboard.kube.errors import KubeError, KubeErrorCode, WriteOutcome
 from gangboard.kube.write_client import Answer
 from gangboard.store.levers import save_lever_proof
 from gangboard.store.models import ActionStep
@@ -212,7 +212,7 @@ def _sending_columns(
 
 
 def _record_error(execution: ActionExecution, step: ActionStep, error: KubeError) -> float:
-    if error.reach is Reach.NOT_SENT:
+    if error.write_outcome is WriteOutcome.NOT_SENT:
         # No byte was sent, so the step is pending again.
         columns = {"state": StepState.PENDING.value, "sends": step.sends - 1}
         columns["result"] = error.sentence
@@ -220,7 +220,7 @@ def _record_error(execution: ActionExecution, step: ActionStep, error: KubeError
             del execution.context["hold"]
         execution.write(step=step, step_columns=columns, context=True)
         return retries.after_error(execution, error)
-    if error.reach is Reach.UNKNOWN:
+    if error.write_outcome is WriteOutcome.UNKNOWN:
         execution.write(
             ActionState.UNKNOWN,
             f"The answer to “{step.name}” was lost; gangboard reads the object to learn the result. "
@@ -243,7 +243,7 @@ def _record_error(execution: ActionExecution, step: ActionStep, error: KubeError
         del execution.context["hold"]
     columns = {
         "state": StepState.FAILED.value,
-        "result": error.said.message or error.sentence,
+        "result": error.api_status.message or error.sentence,
         "status": error.status,
         "audit_id": error.audit_id[:64],
     }
@@ -271,7 +271,7 @@ def _exit_for(execution: ActionExecution, step: ActionStep, error: KubeError) ->
     try:
         return refusals.exit_for(execution, step, error)
     except KubeError:
-        message = error.said.message or error.sentence
+        message = error.api_status.message or error.sentence
         return ActionExit(
             ActionState.FAILED, f"The API server did not accept it: {message.rstrip('.')}."
         )

@@ -98,12 +98,12 @@ def test_a_patch_that_never_left_is_sent_later(site: Site) -> None:
             return getattr(self.client, name)
 
         def json_patch(self, path: str, body: bytes, *, dry_run: bool = False) -> Any:
-            from gangboard.kube.errors import KubeError, Reach
+            from gangboard.kube.errors import KubeError, WriteOutcome
 
             opened.append(1)
             if not dry_run and len(opened) == 2:
                 error = KubeError("unreachable", "nobody there")
-                error.reach = Reach.NOT_SENT
+                error.write_outcome = WriteOutcome.NOT_SENT
                 raise error
             return self.client.json_patch(path, body, dry_run=dry_run)
 

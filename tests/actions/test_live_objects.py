@@ -44,7 +44,7 @@ def fault_of(cluster: Endless) -> KubeError:
 
 
 def test_pages_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_pager, "MOST_PAGES", 5)
+    monkeypatch.setattr(list_pager, "MAX_PAGES", 5)
     cluster = Endless(lambda _number: {"items": []})
     fault = fault_of(cluster)
     assert fault.code == "too-large"
@@ -63,7 +63,7 @@ def test_a_list_that_goes_round_in_circles() -> None:
 
 
 def test_bytes_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_objects, "MOST_BYTES", 64 * 1024)
+    monkeypatch.setattr(live_objects, "MAX_LIST_BYTES", 64 * 1024)
     cluster = Endless(lambda _number: {"items": [], "padding": "x" * 20_000})
     fault = fault_of(cluster)
     assert fault.code == "too-large"
@@ -97,7 +97,7 @@ def test_a_page_with_far_more_in_it_than_was_asked_for(items: list[Any]) -> None
 
 
 def test_an_action_refuses_what_is_too_much(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_objects, "MOST_BYTES", 100)
+    monkeypatch.setattr(live_objects, "MAX_LIST_BYTES", 100)
     action = site.act()
     untouched(site, action, "failed", "finds no end")
     assert action.message.endswith("Nothing was changed.")

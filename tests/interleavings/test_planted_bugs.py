@@ -15,7 +15,7 @@ from gangboard.actions.finishing import ActionExit
 from gangboard.actions.requests import AcceptedRequest
 from gangboard.domain.action import ActionState
 from gangboard.domain.hold import HOLDS, Hold
-from gangboard.kube.errors import KubeError, Reach
+from gangboard.kube.errors import KubeError, WriteOutcome
 from gangboard.kube.write_client import Answer
 from gangboard.store import suspend_records
 from gangboard.store.models import Action, WatchedObject
@@ -46,7 +46,7 @@ def test_a_request_that_is_sent_again_when_its_answer_is_lost(
         try:
             return send(client, step, dry_run=dry_run)
         except KubeError as error:
-            if error.reach is not Reach.UNKNOWN:
+            if error.write_outcome is not WriteOutcome.UNKNOWN:
                 raise
             return send(client, step, dry_run=dry_run)
 

@@ -20,7 +20,7 @@ from typing import Any, cast
 from urllib3.response import HTTPResponse
 
 from gangboard.kube.connection import JSON, Connection, Query
-from gangboard.kube.error_translation import SentRequest, status_fault
+from gangboard.kube.error_translation import SentRequest, status_error
 from gangboard.kube.errors import KubeError
 from gangboard.kube.transport import TLSConnection
 from simulator.control_plane import SimulatedControlPlane
@@ -236,7 +236,7 @@ class Wire(Connection):
         request.user = "system:serviceaccount:gangboard:actor"
         answer = self._plane.api.answer(request)
         if answer.code >= 400:
-            error = status_fault(
+            error = status_error(
                 answer.code, answer.headers, answer.body, _asked(method, request.path)
             )
             self._trace.write(self._who, f"  answered {error.sentence}")
@@ -264,7 +264,7 @@ class Wire(Connection):
     def _status(self, code: int, method: str, path: str) -> KubeError:
         status: dict[str, Any] = {"kind": "Status", "code": code, "reason": "InternalError"}
         body = str(status).replace("'", '"').encode()
-        return status_fault(code, {}, body, _asked(method, path))
+        return status_error(code, {}, body, _asked(method, path))
 
 
 def _asked(method: str, path: str) -> SentRequest:

@@ -1,4 +1,4 @@
-"""What is said of a controller that is no member (a StatefulSet) reaches the gang of its pods."""
+"""Events about a controller that is no member (a StatefulSet) reach the gang of its pods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of the use of nodes, fed as the cluster cache feeds it."""
+"""A node usage tracker that is updated as the cluster cache does it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TRAIN = a_job("train", pods=2, ask="2")
 
 
 class Cluster:
-    """Feeds a tracker of node usage as the cluster cache does."""
+    """Updates a node usage tracker as the cluster cache does."""
 
     def __init__(self, *things: Node | Pod | Owner | QueueEntry) -> None:
         self.refs: dict[str, ObjectRef] = {}
@@ -29,10 +29,10 @@ class Cluster:
     def put(self, thing: Node | Pod | Owner | QueueEntry) -> None:
         self.usage.put(thing)
         self.refs[thing.meta.ref.uid] = thing.meta.ref
-        self.usage.touch(self.ownership_graph.put(thing))
+        self.usage.mark_stale(self.ownership_graph.put(thing))
 
     def running_gangs(self) -> dict[str, RunningGang]:
-        return {one.ref.name: one for one in self.usage.at("").running_gangs()}
+        return {one.ref.name: one for one in self.usage.capacity("").running_gangs()}
 
 
 def node(name: str = "n0") -> Node:

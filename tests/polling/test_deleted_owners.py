@@ -1,4 +1,4 @@
-"""What a deleted owner leaves is no gang while the garbage collector has time to take it."""
+"""Pods of a deleted owner are no gangs while the garbage collector has time to delete them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gangboard.polling import watch_history
-from gangboard.polling.watch_history import MOST_DELETED, PATIENCE, Leftovers
+from gangboard.polling.watch_history import MAX_DELETED, ORPHAN_GRACE, DeletedOwners
 from gangboard.store.models import Gang, WatchedObject
 from tests.polling.conftest import Watching
 
@@ -34,29 +34,29 @@ class Clock:
         return self.now
 
 
-def test_an_object_counts_as_a_leftover_for_two_minutes() -> None:
+def test_pods_of_a_deleted_owner_are_leftovers_for_two_minutes() -> None:
     clock = Clock()
-    seen = Leftovers(clock)
-    seen.note_deleted("job")
-    clock.now = PATIENCE - 1
-    assert (seen.patience_left("job"), seen.patience_left("other"), seen.patience_left("")) == (
+    seen = DeletedOwners(clock)
+    seen.add("job")
+    clock.now = ORPHAN_GRACE - 1
+    assert (seen.grace_left("job"), seen.grace_left("other"), seen.grace_left("")) == (
         1,
         0,
         0,
     )
-    clock.now = PATIENCE + 1
-    assert seen.patience_left("job") == 0
+    clock.now = ORPHAN_GRACE + 1
+    assert seen.grace_left("job") == 0
 
 
-def test_a_bounded_number_is_remembered() -> None:
-    seen = Leftovers(Clock())
-    for number in range(MOST_DELETED + 5):
-        seen.note_deleted(str(number))
-    assert seen.patience_left("4") == 0
-    assert seen.patience_left(str(MOST_DELETED + 4)) == PATIENCE
+def test_a_limited_number_is_remembered() -> None:
+    seen = DeletedOwners(Clock())
+    for number in range(MAX_DELETED + 5):
+        seen.add(str(number))
+    assert seen.grace_left("4") == 0
+    assert seen.grace_left(str(MAX_DELETED + 4)) == ORPHAN_GRACE
 
 
-def test_what_a_deleted_owner_leaves_is_no_gang_until_the_patience_ends(
+def test_leftovers_are_no_gangs_until_the_grace_ends(
     watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -72,6 +72,6 @@ def test_what_a_deleted_owner_leaves_is_no_gang_until_the_patience_ends(
     stored = WatchedObject.objects.filter(resource="jobs.batch", uid__in=uids)
     gangs = Gang.objects.filter(uid__in=uids, gone_at=None)
     assert (stored.count(), gangs.count()) == (len(jobs), 0)
-    monkeypatch.setattr(watch_history, "PATIENCE", 0.0)
+    monkeypatch.setattr(watch_history, "ORPHAN_GRACE", 0.0)
     watching.forget()
     watching.windows_until(lambda: gangs.count() == len(jobs))

@@ -1,4 +1,4 @@
-"""What an event is about is stored beside it: pages ask for it."""
+"""The uid of the object of an event is stored with it, for pages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _event(name: str, uid: str, namespace: str = "default") -> Json:
     }
 
 
-def test_the_uid_of_what_an_event_is_about_is_stored(watch: Watch) -> None:
+def test_the_uid_of_the_object_of_an_event_is_stored(watch: Watch) -> None:
     watching = watch(fleet="empty")
     for name, uid in (("own.1", "0aa1-job"), ("long.1", "x" * 65), ("odd.1", "a\x00b")):
         watching.simulator.objects.put(_event(name, uid))
@@ -50,7 +50,7 @@ def test_the_uid_of_what_an_event_is_about_is_stored(watch: Watch) -> None:
     assert {found.get("long.1"), found.get("odd.1")} == {None}
 
 
-def test_other_objects_are_about_nothing(watch: Watch) -> None:
+def test_other_objects_have_no_such_uid(watch: Watch) -> None:
     watching = watch()
     watching.once()
     others = WatchedObject.objects.exclude(resource="events.events.k8s.io")
@@ -58,7 +58,7 @@ def test_other_objects_are_about_nothing(watch: Watch) -> None:
     assert not others.filter(about__isnull=False).exists()
 
 
-def test_many_events_of_one_reason_push_out_none_of_another(watch: Watch) -> None:
+def test_many_events_of_one_reason_displace_none_of_another(watch: Watch) -> None:
     """What an autoscaler said once is worth as much after a hundred refusals by the scheduler."""
     watching = watch(fleet="empty")
     watching.simulator.objects.put(JOB)
@@ -79,7 +79,7 @@ def test_many_events_of_one_reason_push_out_none_of_another(watch: Watch) -> Non
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_an_event_of_another_namespace_tells_nothing_of_the_object_whose_uid_it_names(
+def test_an_event_of_another_namespace_is_ignored_whatever_uid_it_names(
     watch: Watch, is_first: bool
 ) -> None:
     watching = watch(fleet="empty")

@@ -1,4 +1,4 @@
-"""What tells one build of JobSet from another."""
+"""The schema hash, which tells builds of JobSet apart."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gangboard.kube.connection import Connection
+from gangboard.kube.discovery import schema_hash
 from gangboard.kube.errors import KubeError
-from gangboard.kube.openapi import schema_hash
 from tests.kube.server import Server
 from tests.kube.test_discovery import answering
 
@@ -37,7 +37,7 @@ INDEX = {
         ("odd", "v1", ""),
     ],
 )
-def test_the_hash_stands_in_the_index(
+def test_the_hash_is_in_the_index(
     serve: Serve, connect: Connect, group: str, version: str, found: str
 ) -> None:
     server = serve(answering({"/openapi/v3": INDEX}))
@@ -45,7 +45,7 @@ def test_the_hash_stands_in_the_index(
 
 
 @pytest.mark.parametrize("answer", [403, 404, {"paths": None}, {"paths": {"a": 1}}, {}])
-def test_where_nothing_is_said_there_is_no_build(
+def test_there_is_no_hash_without_an_index_entry(
     serve: Serve, connect: Connect, answer: Any
 ) -> None:
     server = serve(answering({"/openapi/v3": answer}))

@@ -1,4 +1,4 @@
-"""Which resource tells what groups a cluster has: that differs by minor."""
+"""The resource that holds the pod groups of a cluster, which depends on the minor version."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import pytest
 
 from gangboard.domain.watch_state import WatchState
 from gangboard.groups.core import Kubernetes
-from gangboard.polling.resource_watch import Watched
-from gangboard.polling.visibility import groups_seen
+from gangboard.polling.resource_watch import WatchedResource
+from gangboard.polling.visibility import group_resource
 
 PODGROUPS, WORKLOADS = "podgroups.scheduling.k8s.io", "workloads.scheduling.k8s.io"
 RESOURCES = {resource.key: resource for resource in Kubernetes.resources}
 
 
-def watched(key: str, state: str, version: str = "") -> Watched:
-    return Watched(RESOURCES[key], version=version, state=WatchState(state))
+def watched(key: str, state: str, version: str = "") -> WatchedResource:
+    return WatchedResource(RESOURCES[key], version=version, state=WatchState(state))
 
 
 @pytest.mark.parametrize(
@@ -29,17 +29,17 @@ def watched(key: str, state: str, version: str = "") -> Watched:
         (("not-served", ""), ("not-served", ""), PODGROUPS, ""),
     ],
 )
-def test_what_tells_which_groups_there_are(
+def test_the_resource_of_pod_groups(
     podgroups: tuple[str, str], workloads: tuple[str, str], told_by: str, version: str
 ) -> None:
     visibility = {
         PODGROUPS: watched(PODGROUPS, *podgroups),
         WORKLOADS: watched(WORKLOADS, *workloads),
     }
-    found = groups_seen(visibility)
+    found = group_resource(visibility)
     assert found is not None
     assert (found.resource.key, found.version) == (told_by, version)
 
 
-def test_nothing_is_told_where_nothing_is_watched() -> None:
-    assert groups_seen({}) is None
+def test_there_is_none_if_none_is_watched() -> None:
+    assert group_resource({}) is None

@@ -1,4 +1,4 @@
-"""A cluster that cannot be reached is one event of the cluster: of its gangs nothing new is said."""
+"""An unreachable cluster is one outage, in which its gangs are not assessed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from gangboard.decode.pods import POD
 from gangboard.domain.watch_state import WatchState
 from gangboard.polling import poll
 from gangboard.polling.cluster_cache import ClusterCache
-from gangboard.polling.reachability import SILENT_AFTER, Silence
-from gangboard.polling.resource_watch import Watched
+from gangboard.polling.reachability import SILENT_AFTER, OutageTracker
+from gangboard.polling.resource_watch import WatchedResource
 from gangboard.polling.visibility import is_unobserved
 from gangboard.store.models import Cluster, Gang, Outage, ResourceState, VerdictSpan
 from tests.polling.conftest import Watching
@@ -42,10 +42,10 @@ def cache_of(watching: Watching) -> ClusterCache:
 def let_pass(watching: Watching, time: timedelta) -> None:
     """Make everything that was seen of the cluster older."""
     for watched in cache_of(watching).watched.values():
-        for name in ("contact_at", "tried_at", "seen_at"):
+        for name in ("contact_at", "last_try_at", "last_read_at"):
             at: datetime | None = getattr(watched, name)
             setattr(watched, name, at and at - time)
-    silence = cache_of(watching).silence
+    silence = cache_of(watching).outage_tracker
     silence.last_at = silence.last_at and silence.last_at - time
     store_pass(watching, time)
 
@@ -62,9 +62,7 @@ def store_pass(watching: Watching, time: timedelta) -> None:
 
 @pytest.mark.parametrize("how", ["status", "unauthorized", "reset"])
 @pytest.mark.parametrize("new_worker", [False, True])
-def test_of_its_gangs_nothing_is_said_while_it_is_silent(
-    watch: Watch, how: str, new_worker: bool
-) -> None:
+def test_gangs_are_not_assessed_during_an_outage(watch: Watch, how: str, new_worker: bool) -> None:
     watching = watch(fleet="east") if how == "status" else watch()
     watching.settle()
     known, told = verdicts(watching), spans(watching)
@@ -93,7 +91,7 @@ def test_of_its_gangs_nothing_is_said_while_it_is_silent(
     assert not watching.fresh().problem
 
 
-def test_a_time_in_which_nobody_asked_is_one_event_too(watch: Watch) -> None:
+def test_a_period_without_polls_is_one_outage(watch: Watch) -> None:
     watching = watch()
     watching.settle()
     let_pass(watching, AWAY)
@@ -103,7 +101,7 @@ def test_a_time_in_which_nobody_asked_is_one_event_too(watch: Watch) -> None:
     assert (outage.problem, outage.sentence) == ("", "")
 
 
-def test_a_short_pause_is_none(watch: Watch) -> None:
+def test_a_short_pause_is_no_outage(watch: Watch) -> None:
     watching = watch()
     watching.settle()
     let_pass(watching, timedelta(seconds=100))
@@ -111,7 +109,7 @@ def test_a_short_pause_is_none(watch: Watch) -> None:
     assert not Outage.objects.exists()
 
 
-def test_one_resource_that_stays_away_after_the_silence_is_missed_in_its_own_time(
+def test_a_resource_that_fails_after_an_outage_has_its_own_deadline(
     watch: Watch,
 ) -> None:
     watching = watch()
@@ -122,14 +120,14 @@ def test_one_resource_that_stays_away_after_the_silence_is_missed_in_its_own_tim
     assert not Gang.objects.filter(code="not-observed").exists(), "the silence does not count"
     pods = cache_of(watching).watched["pods"]
     assert pods.contact_at is not None
-    assert pods.excused >= AWAY - SILENT_AFTER
-    pods.silences = [(pods.contact_at, pods.contact_at + AWAY - timedelta(seconds=121))]
+    assert pods.outage_time >= AWAY - SILENT_AFTER
+    pods.outages = [(pods.contact_at, pods.contact_at + AWAY - timedelta(seconds=121))]
     watching.window(2.0)
     assert not Gang.objects.exclude(code="not-observed").filter(gone_at=None).exists()
     assert timezone.now() - Gang.objects.order_by("since")[0].since < timedelta(minutes=1)
 
 
-def test_an_api_server_that_says_what_it_serves_and_nothing_more_is_silent(watch: Watch) -> None:
+def test_an_api_server_that_answers_only_discovery_has_an_outage(watch: Watch) -> None:
     """So it is while its etcd is away: discovery needs none."""
     watching = watch()
     watching.settle()
@@ -139,7 +137,7 @@ def test_an_api_server_that_says_what_it_serves_and_nothing_more_is_silent(watch
     watching.window(0.5)
     let_pass(watching, AWAY)
     before = watching.fresh().contact_at
-    cache_of(watching).discovery_schedule.hasten()
+    cache_of(watching).discovery_schedule.make_due()
     watching.window(1.5)
     assert cache_of(watching).discovery_schedule.error is None
     cluster = watching.fresh()
@@ -148,7 +146,7 @@ def test_an_api_server_that_says_what_it_serves_and_nothing_more_is_silent(watch
     assert (verdicts(watching), spans(watching)) == (known, told)
 
 
-def test_a_cluster_that_refuses_everything_is_not_silent(watch: Watch) -> None:
+def test_a_cluster_that_refuses_everything_has_no_outage(watch: Watch) -> None:
     watching = watch()
     watching.settle()
     for verb in ("list", "watch"):
@@ -163,21 +161,23 @@ def test_a_cluster_that_refuses_everything_is_not_silent(watch: Watch) -> None:
     assert timezone.now() - contact_at < timedelta(seconds=30)
 
 
-def test_short_silences_do_not_excuse_one_resource_for_ever() -> None:
+def test_short_outages_do_not_exempt_a_resource_for_ever() -> None:
     """A cluster that is looked at by turns: seen for 20 s, not for 40 s, and its pods fail throughout."""
     begin = timezone.now()
     pods, nodes = (
-        Watched(resource, version="v1", state=WatchState(state), listed_at=begin, contact_at=begin)
+        WatchedResource(
+            resource, version="v1", state=WatchState(state), listed_at=begin, contact_at=begin
+        )
         for resource, state in ((POD, "failing"), (NODE, "ok"))
     )
     visibility = {"pods": pods, "nodes": nodes}
-    silence = Silence(last_at=begin)
+    silence = OutageTracker(last_at=begin)
     blind_at = []
     for second in range(10 * 60):
         now = begin + timedelta(seconds=second)
         if second % 60 < 20:
-            pods.tried_at = nodes.tried_at = nodes.seen_at = nodes.contact_at = now
-        if not silence.keeps_from_judging(visibility, now, settle=False) and is_unobserved(
+            pods.last_try_at = nodes.last_try_at = nodes.last_read_at = nodes.contact_at = now
+        if not silence.suspends_assessment(visibility, now, settle=False) and is_unobserved(
             pods, now
         ):
             blind_at.append(second)

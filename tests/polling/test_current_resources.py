@@ -1,4 +1,4 @@
-"""For how long what was seen is vouched for: from the last complete list or living watch on."""
+"""How long a resource counts as current: from its last complete list or living watch on."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _last_seen_long_ago(watching: Watching, **more: str) -> None:
 
 
 @pytest.mark.usefixtures("small_pages")
-def test_a_list_that_never_comes_to_its_end_is_not_vouched_for(watch: Watch) -> None:
+def test_an_incomplete_list_is_not_current(watch: Watch) -> None:
     watching = watch()
     assert watching.once().ok
     watching.simulator.faults.gone_mid_list(resource=PODS)
@@ -55,7 +55,7 @@ def test_a_list_that_never_comes_to_its_end_is_not_vouched_for(watch: Watch) -> 
 
 
 @pytest.mark.usefixtures("small_pages")
-def test_half_of_the_pods_is_no_ground_for_a_first_verdict(watch: Watch) -> None:
+def test_half_of_the_pods_give_no_first_verdict(watch: Watch) -> None:
     """Its second page fails: nothing is known of the other pods, and no history says otherwise."""
     watching = watch()
     fault = watching.simulator.faults.gone_mid_list(resource=PODS)
@@ -120,9 +120,7 @@ def test_a_watch_that_ends_at_once_is_a_failure_and_no_sign_of_life(
     assert _codes() == {"not-observed"}
 
 
-def test_a_short_watch_that_brings_something_is_a_watch(
-    watch: Watch, short_lived: type[_ShortLived]
-) -> None:
+def test_a_short_watch_with_a_line_is_alive(watch: Watch, short_lived: type[_ShortLived]) -> None:
     watching = watch()
     assert watching.once().ok
     seen = watching.state(PODS).contact_at
@@ -152,7 +150,7 @@ def test_a_quiet_watch_is_a_sign_of_life(watch: Watch) -> None:
     assert timezone.now() - seen < timedelta(seconds=10)
 
 
-def test_a_bad_line_takes_no_good_line_with_it(
+def test_good_lines_before_a_bad_line_are_stored(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was read with a line that is no event is stored, and the watch goes on behind it."""

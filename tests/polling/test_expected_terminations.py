@@ -1,4 +1,4 @@
-"""What ends by itself reaches the gangs that wait for its room, though nothing else touches them."""
+"""Expected ends of pods update the gangs that wait for capacity, without another event."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gangboard.domain.capacity import round_up
-from gangboard.polling import pending_gangs, poll
+from gangboard.polling import assessment_index, poll
 from simulator import Simulator
 from tests.polling.conftest import Watching
 from tests.polling.test_pending_gangs import (
@@ -72,7 +72,7 @@ def _advice(watching: Watching) -> str:
 @pytest.fixture
 def held(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> Watching:
     """A gang that waits for the devices of the only node that has any."""
-    monkeypatch.setattr(pending_gangs, "PAUSE", 0.1)
+    monkeypatch.setattr(assessment_index, "ROUND_PAUSE", 0.1)
     watching = watch()
     node = node_names(watching.simulator)[0]
     give_devices(watching.simulator, node)
@@ -83,7 +83,7 @@ def held(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> Watching:
     return watching
 
 
-def test_a_pod_that_is_being_deleted_is_waited_for_and_judged_again_when_it_must_be_gone(
+def test_a_gang_waits_for_a_pod_in_deletion_and_is_assessed_at_its_deadline(
     held: Watching,
 ) -> None:
     end = (datetime.now(UTC) + timedelta(minutes=10)).replace(microsecond=0)

@@ -1,4 +1,4 @@
-"""The connection of a watch goes on to the next one, and whoever meets a dead one is connected anew."""
+"""A watch reuses the connection of an earlier watch, and replaces a dead one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.kube import watch_connection_pool
+from gangboard.kube import connection_pools
 from gangboard.kube.connection import Connection
 from gangboard.kube.errors import KubeError
 from gangboard.kube.watch import Watch
@@ -111,7 +111,7 @@ def _refuses(_request: Request, wire: Wire) -> None:
 @pytest.mark.parametrize(
     "first", [_cut_off, _half_a_line, _more_behind_the_end, _asks_to_close, _refuses]
 )
-def test_one_that_did_not_end_as_it_should_is_not_used_again(
+def test_a_connection_without_a_clean_end_is_not_reused(
     serve: Serve, connect: Connect, first: Callable[[Request, Wire], None]
 ) -> None:
     scripts = iter([first, ends])
@@ -123,7 +123,7 @@ def test_one_that_did_not_end_as_it_should_is_not_used_again(
     assert server.connections == 2
 
 
-def test_one_that_was_cut_is_not_used_again(serve: Serve, connect: Connect) -> None:
+def test_a_cut_connection_is_not_reused(serve: Serve, connect: Connect) -> None:
     def script(_request: Request, wire: Wire) -> None:
         wire.stream()
         wire.chunk(EVENT + b"\n")
@@ -137,7 +137,7 @@ def test_one_that_was_cut_is_not_used_again(serve: Serve, connect: Connect) -> N
     assert server.connections == 2
 
 
-def test_closing_a_watch_that_is_over_leaves_the_next_one_alone(
+def test_closing_an_ended_watch_does_not_affect_the_next_one(
     serve: Serve, connect: Connect
 ) -> None:
     server = serve(ends)
@@ -151,7 +151,9 @@ def test_closing_a_watch_that_is_over_leaves_the_next_one_alone(
     assert server.connections == 1
 
 
-def test_one_that_its_server_has_left_meanwhile_is_replaced(serve: Serve, connect: Connect) -> None:
+def test_a_connection_that_the_server_has_closed_is_replaced(
+    serve: Serve, connect: Connect
+) -> None:
     left = threading.Event()
 
     def script(request: Request, wire: Wire) -> None:
@@ -169,7 +171,7 @@ def test_one_that_its_server_has_left_meanwhile_is_replaced(serve: Serve, connec
     assert (len(server.requests), server.connections) == (2, 2)
 
 
-def test_one_that_its_server_leaves_under_the_next_request_is_replaced_once(
+def test_a_connection_that_fails_under_the_next_request_is_replaced_once(
     serve: Serve, connect: Connect
 ) -> None:
     """The first watch is well, its connection dies under the second, and so does the new one."""
@@ -189,7 +191,7 @@ def test_one_that_its_server_leaves_under_the_next_request_is_replaced_once(
     assert (len(server.requests), server.connections) == (3, 2)
 
 
-def test_one_that_the_network_has_forgotten_is_replaced_after_the_connect_deadline(
+def test_a_connection_that_the_network_has_forgotten_is_replaced_after_the_connect_deadline(
     serve: Serve, connect: Connect
 ) -> None:
     """Nothing says that it is dead: the request on it is never answered."""
@@ -206,7 +208,7 @@ def test_one_that_the_network_has_forgotten_is_replaced_after_the_connect_deadli
     assert (len(server.requests), server.connections) == (3, 2)
 
 
-def test_where_the_whole_network_is_gone_the_deadlines_are_those_of_any_request(
+def test_without_network_the_usual_deadlines_hold(
     serve: Serve, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The kept connection is silent, and a new one is not to be had: that is what is told."""
@@ -229,7 +231,7 @@ def test_where_the_whole_network_is_gone_the_deadlines_are_those_of_any_request(
     assert (caught.value.code, len(server.requests)) == ("unreachable", 2)
 
 
-def test_close_ends_a_watch_that_waits_on_a_silent_one(serve: Serve, connect: Connect) -> None:
+def test_close_ends_a_watch_on_a_silent_connection(serve: Serve, connect: Connect) -> None:
     asked = threading.Event()
 
     def script(request: Request, wire: Wire) -> None:
@@ -251,18 +253,18 @@ def test_close_ends_a_watch_that_waits_on_a_silent_one(serve: Serve, connect: Co
     assert (len(server.requests), server.connections) == (2, 1)
 
 
-def test_one_that_was_idle_for_long_is_not_used(
+def test_a_connection_that_was_idle_for_long_is_not_reused(
     serve: Serve, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = serve(ends)
     connection = connect(server)
     watched(connection)
-    monkeypatch.setattr(watch_connection_pool, "IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(connection_pools, "IDLE_SECONDS", 0.0)
     watched(connection)
     assert server.connections == 2
 
 
-def test_what_is_kept_is_closed_with_the_connection(serve: Serve, connect: Connect) -> None:
+def test_kept_connections_are_closed_with_the_connection(serve: Serve, connect: Connect) -> None:
     server = serve(ends)
     connection = connect(server)
     watched(connection)

@@ -1,4 +1,4 @@
-"""A new holder of a cluster judges the gangs whose inputs have changed, and no others."""
+"""A new holder of a cluster assesses the gangs whose inputs have changed, and no others."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from gangboard.domain.verdict import UnitMemory, Verdict
 from gangboard.domain.watch_state import WatchState
 from gangboard.facts.cluster_view import NO_ROOM, ClusterView, Unobserved
 from gangboard.facts.gang import Gang as GangModel
-from gangboard.polling import assessor, input_digests, poll
+from gangboard.polling import assessor, gang_inputs, poll
 from gangboard.polling.cluster_cache import ClusterCache
-from gangboard.polling.event_index import KeptEvent
-from gangboard.polling.input_digests import InputDigests, is_repeatable
-from gangboard.polling.visibility import tells_absence
+from gangboard.polling.event_index import IndexedEvent
+from gangboard.polling.gang_inputs import InputDigests, is_repeatable
+from gangboard.polling.visibility import proves_absence
 from gangboard.store.gangs import VerdictInputs, pack_memory, unpack_inputs, unpack_memory
 from gangboard.store.models import Cluster, ClusterCapacity, Gang, WatchedObject
 from gangboard.store.objects import pack
@@ -43,7 +43,7 @@ _OTHER = Unobserved("pods", WatchState.FAILING, "pods: 500")
 
 @pytest.fixture
 def judged(monkeypatch: pytest.MonkeyPatch) -> Verdicts:
-    """The verdicts that are given meanwhile, by the name of the gang."""
+    """The verdicts made during the test, by the name of the gang."""
     verdicts: Verdicts = {}
 
     def note(facts: GangModel) -> Verdict:
@@ -68,7 +68,7 @@ def _names() -> set[str]:
 
 
 @pytest.mark.parametrize("fleet", ["east", "west"])
-def test_an_unchanged_cluster_is_not_judged_again(
+def test_an_unchanged_cluster_is_not_assessed_again(
     watch: Watch, judged: Verdicts, fleet: str
 ) -> None:
     watching = watch(fleet=fleet)
@@ -89,7 +89,7 @@ def test_an_unchanged_cluster_is_not_judged_again(
     assert list(Gang.objects.order_by("id").filter(name__in=settled).values()) == unchanged
 
 
-def test_a_change_of_an_object_is_judged(watch: Watch, judged: Verdicts) -> None:
+def test_a_change_of_an_object_is_assessed(watch: Watch, judged: Verdicts) -> None:
     watching = watch()
     watching.once()
     watching.once()
@@ -110,24 +110,24 @@ def test_a_change_of_an_object_is_judged(watch: Watch, judged: Verdicts) -> None
     assert watching.gang(RUNS).ready == before - 1
 
 
-def test_another_release_judges_all(
+def test_another_release_assesses_all(
     watch: Watch, judged: Verdicts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
     watching.once()
     watching.once()
     judged.clear()
-    monkeypatch.setattr(input_digests, "code_digest", lambda: b"another release")
+    monkeypatch.setattr(gang_inputs, "code_digest", lambda: b"another release")
     watching.once()
     assert set(judged) == _names()
-    monkeypatch.setattr(input_digests, "code_digest", lambda: b"")
+    monkeypatch.setattr(gang_inputs, "code_digest", lambda: b"")
     for _ in range(2):
         judged.clear()
         watching.once()
         assert set(judged) == _names(), "nothing is skipped where the code cannot be compared"
 
 
-def test_a_recheck_that_is_due_is_judged(watch: Watch, judged: Verdicts) -> None:
+def test_a_due_recheck_is_assessed(watch: Watch, judged: Verdicts) -> None:
     watching = watch()
     watching.once()
     watching.once()
@@ -138,7 +138,7 @@ def test_a_recheck_that_is_due_is_judged(watch: Watch, judged: Verdicts) -> None
     assert RUNS in judged
 
 
-def test_a_change_that_was_stored_and_not_judged_is_judged_by_the_next_holder(watch: Watch) -> None:
+def test_a_stored_change_is_assessed_by_the_next_holder(watch: Watch) -> None:
     cache, root = _settled_cluster(watch)
     (cluster,) = Cluster.objects.all()
     pod = next(
@@ -146,11 +146,11 @@ def test_a_change_that_was_stored_and_not_judged_is_judged_by_the_next_holder(wa
         for model in cache.objects.read(cache.ownership_graph.members(root)).values()
         if isinstance(model, Pod)
     )
-    with writing(cache.claim):
+    with writing(cache.lease):
         WatchedObject.objects.filter(uid=pod.meta.ref.uid).update(
             data=pack(replace(pod, phase="Failed"))
         )
-    fresh = poll._new_cache(cache.claim, cluster)
+    fresh = poll._new_cache(cache.lease, cluster)
     assert fresh is not None
     fresh.discovery, fresh.unreadable = cache.discovery, cache.unreadable
     digests = InputDigests(fresh, datetime.now(UTC))
@@ -190,13 +190,13 @@ def _answer(part: str, method: str, value: Any) -> Callable[[ClusterCache, str],
 def _see_queues(cache: ClusterCache, root: str) -> None:
     """Let the absence of a queue mean something if it did not, or nothing if it did."""
     watched = cache.watched["clusterqueues.kueue.x-k8s.io"]
-    is_known = tells_absence(watched, datetime.now(UTC))
+    is_known = proves_absence(watched, datetime.now(UTC))
     watched.state, watched.is_current = WatchState.OK, not is_known
 
 
 def _other_member(cache: ClusterCache, root: str) -> None:
     uid = cache.ownership_graph.members(root)[-1]
-    cache.contents[uid] = b"other"
+    cache.object_digests[uid] = b"other"
 
 
 def _fewer_members(cache: ClusterCache, root: str) -> None:
@@ -206,8 +206,8 @@ def _fewer_members(cache: ClusterCache, root: str) -> None:
 
 
 def _event(cache: ClusterCache, root: str) -> None:
-    cache.events.by_object[root]["event"] = KeptEvent(0.0, ("Failed", "kubelet"))
-    cache.contents["event"] = b"an event"
+    cache.events.by_object[root]["event"] = IndexedEvent(0.0, ("Failed", "kubelet"))
+    cache.object_digests["event"] = b"an event"
 
 
 def _cordon(cache: ClusterCache, root: str) -> None:
@@ -266,16 +266,16 @@ def test_each_input_is_in_the_digest(watch: Watch, change: Callable[..., None]) 
     assert InputDigests(cache, datetime.now(UTC)).of(root) not in (before, b"")
 
 
-def test_what_no_verdict_reads_is_not_in_it(watch: Watch) -> None:
+def test_fields_that_no_verdict_reads_are_not_in_the_digest(watch: Watch) -> None:
     cache, root = _settled_cluster(watch)
     before = InputDigests(cache, datetime.now(UTC)).of(root)
     _heartbeat(cache, root)
     assert InputDigests(cache, datetime.now(UTC)).of(root) == before
 
 
-def test_a_gang_with_victims_has_none(watch: Watch) -> None:
+def test_a_gang_with_victims_has_no_digest(watch: Watch) -> None:
     cache, root = _settled_cluster(watch)
-    cache.preemptions.victims_for = lambda takers: {"pod": root}  # type: ignore[method-assign]
+    cache.preemptions.victims_for = lambda preemptors: {"pod": root}  # type: ignore[method-assign]
     assert InputDigests(cache, datetime.now(UTC)).of(root) == b""
     assert InputDigests(cache, datetime.now(UTC)).of("nobody") == b""
 
@@ -311,7 +311,7 @@ _INPUTS = {
 }
 
 
-def test_a_new_input_has_its_place_here() -> None:
+def test_each_input_has_a_case_here() -> None:
     names = {field.name for model in (GangModel, ClusterView) for field in fields(model)}
     assert names == _INPUTS.keys()
 

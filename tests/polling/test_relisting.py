@@ -1,4 +1,4 @@
-"""After the update that keeps more of each object: the first poll reads all of it, and nothing is gone."""
+"""After an update that stores more fields, the first poll lists everything, and no object is lost."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_first_poll_after_the_update(
         assert anew == ({JOBS} if version != OURS else set())
 
 
-def test_what_waits_to_be_read_again_is_not_said_to_be_known(
+def test_objects_to_be_read_again_are_not_current(
     watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -98,7 +98,7 @@ def test_what_waits_to_be_read_again_is_not_said_to_be_known(
     watching.forget()
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
-    cache = poll._cache_of(held)
+    cache = poll._cache_for(held)
     assert cache is not None
     assert not cache.watched[JOBS].is_current
     assert cache.watched["pods"].is_current
@@ -120,7 +120,7 @@ def test_rolled_back_in_the_middle_of_the_list(
     watching.forget()
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
-    poll._cache_of(held)
+    poll._cache_for(held)
     watching.forget()
     update_to(monkeypatch, OURS)
     watching.settle()
@@ -128,7 +128,7 @@ def test_rolled_back_in_the_middle_of_the_list(
     assert watching.state(JOBS).decoder_version == OURS
 
 
-def test_what_a_later_release_has_stored_and_this_one_cannot_read(
+def test_objects_that_a_later_release_has_stored(
     watch: Callable[..., Watching],
 ) -> None:
     """After a rollback nothing counts as gone before it was listed, and all of it is read."""
@@ -146,7 +146,7 @@ def test_what_a_later_release_has_stored_and_this_one_cannot_read(
     assert unpack(bytes(job.data), Owner).meta.ref.uid == job.uid
 
 
-def test_what_this_release_has_stored_and_cannot_read_is_a_defect(
+def test_an_unreadable_object_of_this_release_is_a_defect(
     watch: Callable[..., Watching],
 ) -> None:
     watching = watch()
