@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gangboard.actions.actor_client import Json
-from gangboard.decode.managers import last_writer
+from gangboard.decode.managed_fields import last_writer
 from gangboard.domain.hold import ACTION_ANNOTATION
 
 _ABSENT = {"suspend": False, "active": True, "parallelism": 1}
@@ -83,6 +83,6 @@ def pointer_to(path: Iterable[str]) -> str:
 
 
 def field_manager(raw: Json, pointer: str) -> tuple[str, str]:
-    """Return who owns a field by managedFields, and when it was set, as `decode.managers` says."""
+    """Return who owns a field by managedFields, and when it was set, as `decode.managed_fields` says."""
     entries = raw["metadata"].get("managedFields") or []
     return last_writer(json.dumps(entries).encode(), pointer)

@@ -34,7 +34,7 @@ class WirePolicy(Wire):
     spec: dict[str, Any] | None = None
 
 
-def digest_of(spec: dict[str, Any]) -> str:
+def policy_digest(spec: dict[str, Any]) -> str:
     """Return a digest of the spec of a MutatingAdmissionPolicy or of its binding.
 
     What an API server fills in (SetDefaults_* of pkg/apis/admissionregistration v1 and v1beta1, the
@@ -83,7 +83,8 @@ def _resource(plural: str, kind: str) -> Resource:
         if wire.metadata.name != POLICY_NAME:
             return None
         return AdmissionPolicy(
-            meta=read_meta(wire.metadata, _GROUP, kind, version), digest=digest_of(wire.spec or {})
+            meta=read_meta(wire.metadata, _GROUP, kind, version),
+            digest=policy_digest(wire.spec or {}),
         )
 
     return Resource(

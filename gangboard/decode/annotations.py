@@ -12,7 +12,7 @@ _MAX_TEXT = 253
 _MAX_PARALLELISM = 2**31 - 1
 
 
-class WireActed(Wire):
+class WireActionAnnotations(Wire):
     """The annotation of whatever an action wrote to."""
 
     action: str | None = msgspec.field(default=None, name=ACTION_ANNOTATION)
@@ -23,7 +23,7 @@ class WireActed(Wire):
         return _capped(self.action)
 
 
-class WireActedJob(WireActed):
+class WireJobAnnotations(WireActionAnnotations):
     """The annotations of a Job that an action or the policy of the Hold wrote to."""
 
     held: str | None = msgspec.field(default=None, name=HELD_BY)

@@ -153,6 +153,6 @@ EVENT = Resource(
 )
 
 
-def events_of(reasons: Set[str]) -> Resource:
+def event_resource(reasons: Set[str]) -> Resource:
     """Return the resource of which events of these reasons are kept, besides those that all rules read."""
     return replace(EVENT, build=partial(_build, reasons=EVENT_REASONS | reasons))

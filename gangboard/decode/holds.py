@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from gangboard.decode.annotations import WireActed
-from gangboard.decode.problems import deliver
-from gangboard.decode.wire import Name, Wire, WireMeta, read_meta, read_moment, read_text
+from gangboard.decode.annotations import WireActionAnnotations
+from gangboard.decode.problems import raise_for_faults
+from gangboard.decode.wire import Name, Wire, WireMeta, read_meta, read_text, read_unbounded_time
 from gangboard.domain.api_resource import DecodeError, Resource
 from gangboard.domain.hold import (
     HOLD_GROUP,
@@ -18,7 +18,7 @@ from gangboard.domain.hold import (
 
 
 class _WireHoldMeta(WireMeta):
-    annotations: WireActed | None = None
+    annotations: WireActionAnnotations | None = None
 
 
 class _WireHoldSpec(Wire):
@@ -40,7 +40,7 @@ def _build(wire: WireHold, version: str) -> Hold:
     spec = wire.spec
     if spec is None:
         raise DecodeError("it has no spec, so it names no Job")
-    until = read_moment(spec.until)
+    until = read_unbounded_time(spec.until)
     hold = Hold(
         meta=read_meta(wire.metadata, HOLD_GROUP, "Hold", version),
         job_name=read_text(spec.job_name),
@@ -49,10 +49,10 @@ def _build(wire: WireHold, version: str) -> Hold:
         by=read_text(spec.by)[:LONGEST_BY],
         reason=read_text(spec.reason)[:LONGEST_REASON],
         until=until,
-        action=(wire.metadata.annotations or WireActed()).last_action,
+        action=(wire.metadata.annotations or WireActionAnnotations()).last_action,
     )
     fault = f"its end {spec.until[:40]!r} is no time" if spec.until and until is None else ""
-    return deliver(hold, [fault] if fault else [])
+    return raise_for_faults(hold, [fault] if fault else [])
 
 
 HOLD = Resource(

@@ -6,22 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gangboard.decode.podspec import (
-    Quantities,
-    Reading,
+    RequestReader,
     Requests,
     WireContainer,
     WirePodSpec,
     WireResources,
     add,
-    is_of_whole_pod,
+    container_requests,
+    is_pod_level_resource,
     most,
-    of_containers,
-    of_whole_pod,
+    pod_level_requests,
 )
+from gangboard.decode.quantities import Quantities
 from gangboard.decode.wire import Wire, WireCondition
 
 
-class WireAllocated(Wire):
+class WireResourceStatus(Wire):
     """What the kubelet says that something has been given, of a container or a whole pod."""
 
     name: str = ""
@@ -35,8 +35,8 @@ class WireAllocated(Wire):
 class Allocation:
     """The status of a pod, as far as its requests go."""
 
-    containers: Mapping[str, WireAllocated] = field(default_factory=dict)
-    pod: WireAllocated = field(default_factory=WireAllocated)
+    containers: Mapping[str, WireResourceStatus] = field(default_factory=dict)
+    pod: WireResourceStatus = field(default_factory=WireResourceStatus)
     infeasible: bool = False
     """The node can never carry out the resize that was asked for: the spec does not count."""
 
@@ -65,9 +65,9 @@ def placed_requests(spec: WirePodSpec, status: Allocation) -> tuple[Requests, di
     most was taken container by container, which is another sum only where one grows and another
     shrinks).
     """
-    reading = Reading()
-    asked = of_containers(spec, reading.container)
-    whole = of_whole_pod(spec, asked, reading)
+    reading = RequestReader()
+    asked = container_requests(spec, reading.container)
+    whole = pod_level_requests(spec, asked, reading)
     if status.changes(spec):
         asked = most([*([] if status.infeasible else [asked]), *_given(spec, status, reading)])
         if whole and status.pod.resources is not None:
@@ -77,7 +77,9 @@ def placed_requests(spec: WirePodSpec, status: Allocation) -> tuple[Requests, di
     return reading.without_faults(asked), reading.faults
 
 
-def _given(spec: WirePodSpec, status: Allocation, reading: Reading) -> tuple[Requests, Requests]:
+def _given(
+    spec: WirePodSpec, status: Allocation, reading: RequestReader
+) -> tuple[Requests, Requests]:
     """Return what is promised to all containers together, and what is in force."""
     in_force = _in_force(status.pod)
     if status.pod.allocated_resources is not None and in_force is not None:
@@ -94,29 +96,31 @@ def _given(spec: WirePodSpec, status: Allocation, reading: Reading) -> tuple[Req
         requests = _in_force(one) if one is not None else None
         return promised(container) if requests is None else reading.amounts(requests)
 
-    return of_containers(spec, promised), of_containers(spec, used)
+    return container_requests(spec, promised), container_requests(spec, used)
 
 
-def _whole(asked: Requests, status: Allocation, reading: Reading) -> Requests:
+def _whole(asked: Requests, status: Allocation, reading: RequestReader) -> Requests:
     """Return what counts for a pod that makes requests as a whole."""
     given = [
         reading.amounts(_in_force(status.pod)),
         reading.amounts(status.pod.allocated_resources),
     ]
     counted = most(given if status.infeasible else [asked, *given])
-    return {resource: amount for resource, amount in counted.items() if is_of_whole_pod(resource)}
+    return {
+        resource: amount for resource, amount in counted.items() if is_pod_level_resource(resource)
+    }
 
 
 def _asked(container: WireContainer) -> Quantities:
     return (container.resources and container.resources.requests) or {}
 
 
-def _differs(status: WireAllocated, asked: Quantities) -> bool:
+def _differs(status: WireResourceStatus, asked: Quantities) -> bool:
     promised, in_force = status.allocated_resources, _in_force(status)
     return (promised is not None and promised != asked) or (
         in_force is not None and in_force != asked
     )
 
 
-def _in_force(status: WireAllocated) -> Quantities | None:
+def _in_force(status: WireResourceStatus) -> Quantities | None:
     return status.resources.requests if status.resources is not None else None

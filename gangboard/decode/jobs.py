@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from gangboard.decode.podspec import WirePodSpec
-from gangboard.decode.unions import WireUnion, read_union
+from gangboard.decode.scheduling_policy import WireUnion, read_scheduling_policy
 from gangboard.decode.wire import Int32, Int64, Wire, WirePresence, or_one
 from gangboard.domain.owner import GangRequest, PodRequests, Role
 
@@ -85,7 +85,7 @@ class WireJobSpec(Wire):
         return None if self.backoff_limit == _NO_LIMIT else self.backoff_limit
 
 
-def read_manager(named: str | None, own: Collection[str]) -> str:
+def read_managed_by(named: str | None, own: Collection[str]) -> str:
     """Return who else than the kind's own controller is to reconcile an object, by `spec.managedBy`."""
     return "" if named is None or named in own else named
 
@@ -110,7 +110,7 @@ def shared_text(texts: Iterable[str]) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-def read_indexes(text: str | None) -> tuple[str, int]:
+def read_failed_indexes(text: str | None) -> tuple[str, int]:
     """Return the text of `status.failedIndexes`, cut where it is long, and how many they are.
 
     Like `1,3-5,7` (batch/v1 types.go); what is no index or interval counts for nothing, as for the
@@ -135,7 +135,7 @@ def read_gang_request(
     """
     if scheduling is None:
         return None
-    policy = read_union(scheduling.scheduling_policy)
+    policy = read_scheduling_policy(scheduling.scheduling_policy)
     if (policy.member or default) != "gang":
         return GangRequest(policy.member or default)
     if policy.min_count is None:

@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from gangboard.decode.fitting import lacks_fields
+from gangboard.decode.key_fields import lacks_key_fields
 from gangboard.decode.owner_meta import with_labels
 from gangboard.decode.problems import DecodeProblem, PartlyDecoded
-from gangboard.decode.size_guard import MOST_OF_OBJECT, MOST_OF_PAGE, is_denser
+from gangboard.decode.size_guard import MAX_OBJECT_ITEMS, MAX_PAGE_ITEMS, has_more_items
 from gangboard.decode.wire import Wire, read_text
 from gangboard.domain.api_resource import DecodeError, Resource
 from gangboard.domain.owner import Owner
@@ -50,10 +50,10 @@ class ListEnvelope(Wire):
     metadata: _ListMeta | None = None
 
 
-MOST_OBJECTS = 1000
+MAX_PAGE_OBJECTS = 1000
 """Most objects of one page: twice as many as are asked for. A server that sends more does not know
 `limit`, and would cost memory of the worker that all clusters share."""
-_TOO_MANY = f"Expected `array` of at most length {MOST_OBJECTS}"
+_TOO_MANY = f"Expected `array` of at most length {MAX_PAGE_OBJECTS}"
 """How msgspec says so."""
 
 
@@ -139,7 +139,7 @@ def _decoder(wire: Any) -> msgspec.json.Decoder[Any]:
 def _page_decoder() -> msgspec.json.Decoder[Any]:
     # An array of so many optional places, not a list: decoding ends at the first item too many, where
     # a list with a bound is built to its end before it is measured.
-    places = [(f"item_{position}", msgspec.Raw, None) for position in range(MOST_OBJECTS)]
+    places = [(f"item_{position}", msgspec.Raw, None) for position in range(MAX_PAGE_OBJECTS)]
     with _making:
         items = msgspec.defstruct(
             "Items", places, array_like=True, forbid_unknown_fields=True, gc=False
@@ -201,23 +201,23 @@ def read_object(body: bytes, resource: Resource) -> Any:
 
 
 def _decoded(raw: bytes | msgspec.Raw, resource: Resource) -> Any:
-    if is_denser(raw, MOST_OF_OBJECT):
-        raise DecodeError(f"it has more than {MOST_OF_OBJECT} fields and items")
+    if has_more_items(raw, MAX_OBJECT_ITEMS):
+        raise DecodeError(f"it has more than {MAX_OBJECT_ITEMS} fields and items")
     wire_type: Any = resource.wire
     return _decoder(wire_type).decode(raw)
 
 
 def _envelope(body: bytes, resource: Resource) -> Any:
-    if is_denser(body, MOST_OF_PAGE):
+    if has_more_items(body, MAX_PAGE_ITEMS):
         raise TooLargeError(
-            f"A page of the list of {resource.key} has more than {MOST_OF_PAGE} fields and items."
+            f"A page of the list of {resource.key} has more than {MAX_PAGE_ITEMS} fields and items."
         )
     try:
         return _page_decoder().decode(body)
     except BAD_DATA as error:
         if str(error).startswith(_TOO_MANY):
             raise TooLargeError(
-                f"A page of the list of {resource.key} has more than {MOST_OBJECTS} objects, at least "
+                f"A page of the list of {resource.key} has more than {MAX_PAGE_OBJECTS} objects, at least "
                 "twice as many as were asked for."
             ) from error
         raise DecodeError(f"The answer to a list of {resource.key} is no list: {error}.") from error
@@ -266,7 +266,7 @@ def build_model(
     """
     metadata = wire.metadata
     try:
-        if not resource.is_known(version) and lacks_fields(resource, wire):
+        if not resource.is_known(version) and lacks_key_fields(resource, wire):
             raise DecodeError(f"it has not the fields of {resource.versions[0]}")
         model = resource.build(wire, version)
         if isinstance(model, Owner):

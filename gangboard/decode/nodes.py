@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import msgspec
 
-from gangboard.decode.managers import NO_ENTRIES, field_writer
-from gangboard.decode.podspec import Quantities
-from gangboard.decode.problems import deliver
-from gangboard.decode.quantities import parse_amount
+from gangboard.decode.managed_fields import NO_ENTRIES, field_writer
+from gangboard.decode.problems import raise_for_faults
+from gangboard.decode.quantities import Quantities, parse_amount
 from gangboard.decode.wire import (
     Wire,
     WireCondition,
@@ -23,7 +22,7 @@ from gangboard.decode.wire import (
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.node import Node
 from gangboard.domain.pod_constraints import CORDON, Taint
-from gangboard.domain.resource_units import units
+from gangboard.domain.resources import scheduler_units
 from gangboard.domain.suspension import FieldWriter
 
 LIFECYCLE = (
@@ -92,7 +91,7 @@ def _build(wire: WireNode, version: str) -> Node:
             if one.type in LIFECYCLE and one.status == "True"
         ),
     )
-    return deliver(node, faults.values())
+    return raise_for_faults(node, faults.values())
 
 
 def _cordoned_by(metadata: WireNodeMeta, spec: _WireNodeSpec) -> FieldWriter | None:
@@ -136,7 +135,7 @@ def _amounts(quantities: Quantities | None) -> tuple[dict[str, int], dict[str, s
     faults: dict[str, str] = {}
     for resource, text in (quantities or {}).items():
         try:
-            amounts[resource] = units(resource, parse_amount(resource, str(text)))
+            amounts[resource] = scheduler_units(resource, parse_amount(resource, str(text)))
         except ValueError as error:
             faults[resource] = f"its allocatable {resource} is left out: {error}"
     return amounts, faults

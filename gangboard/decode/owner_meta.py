@@ -13,8 +13,8 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from gangboard.decode.annotations import WireActed
-from gangboard.decode.managers import NO_ENTRIES, creator
+from gangboard.decode.annotations import WireActionAnnotations
+from gangboard.decode.managed_fields import NO_ENTRIES, creator
 from gangboard.decode.wire import WireMeta, read_text
 from gangboard.domain.owner import Owner
 
@@ -34,10 +34,10 @@ class WireOwnerMeta(WireMeta):
     managed_fields: msgspec.Raw = NO_ENTRIES
 
 
-class WireActedMeta(WireOwnerMeta):
+class WireActionMeta(WireOwnerMeta):
     """`metadata` of owners that actions write to."""
 
-    annotations: WireActed | None = None
+    annotations: WireActionAnnotations | None = None
 
 
 @cache
@@ -48,7 +48,7 @@ def _decoder(type_: Any) -> msgspec.json.Decoder[Any]:
 _ALL = msgspec.json.Decoder(dict[str, str | None] | None)
 
 
-def labels_as(metadata: WireOwnerMeta, type_: type[Labels]) -> Labels:
+def decode_labels(metadata: WireOwnerMeta, type_: type[Labels]) -> Labels:
     """Return the labels that a struct names. Raises ValueError for labels that are no text."""
     decoder: Any = _decoder(cast("Any", type_))
     found: Labels | None = decoder.decode(metadata.labels)
@@ -56,7 +56,7 @@ def labels_as(metadata: WireOwnerMeta, type_: type[Labels]) -> Labels:
 
 
 def first_label(metadata: WireOwnerMeta, keys: Iterable[str]) -> str:
-    """Return the first value that labels have under these keys, empty for none. Raises ValueError as `labels_as`."""
+    """Return the first value that labels have under these keys, empty for none. Raises ValueError as `decode_labels`."""
     labels = _ALL.decode(metadata.labels) or {}
     return next((value for key in keys if (value := labels.get(key))), "")
 

@@ -9,7 +9,7 @@ import msgspec
 from gangboard.decode.pod_constraints import CLAIMS, VOLUMES, WirePlacedSpec
 from gangboard.decode.wire import Wire, read_text
 from gangboard.domain.pod_claims import OF_DEVICES, OF_VOLUMES, PodClaim
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 
 
 class _WireSource(Wire):
@@ -45,7 +45,7 @@ _MADE = msgspec.json.Decoder(list[_WireMade] | None)
 
 
 def read_claims(
-    spec: WirePlacedSpec, made: msgspec.Raw, pod: str, needs: Needs
+    spec: WirePlacedSpec, made: msgspec.Raw, pod: str, needs: PodConstraints
 ) -> tuple[PodClaim, ...]:
     """Return the claims of the pod of that name, each once, in the order of its spec.
 

@@ -15,7 +15,7 @@ from gangboard.decode.selectors import (
     read_requirements,
     read_term,
 )
-from gangboard.decode.spread import WireSpread, read_spreads
+from gangboard.decode.topology_spread import WireSpread, read_spreads
 from gangboard.decode.wire import Int32, Int64, Wire
 from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.pod_constraints import (
@@ -23,7 +23,7 @@ from gangboard.domain.pod_constraints import (
     ANTI_AFFINITY,
     SPREAD,
     HostPort,
-    Needs,
+    PodConstraints,
     PodTerm,
     Term,
     Toleration,
@@ -125,7 +125,9 @@ _PORTS = msgspec.json.Decoder(list[_WirePort] | None)
 _LONGEST_SHARED = 16384
 
 
-def read_needs(spec: WirePlacedSpec, namespace: str, resources: Iterable[str]) -> Needs:
+def read_pod_constraints(
+    spec: WirePlacedSpec, namespace: str, resources: Iterable[str]
+) -> PodConstraints:
     """Return what the filters of kube-scheduler read of a pod; of most equal ones the same object.
 
     `namespace` is the pod's: its terms of anti-affinity are about it where they name no other, and
@@ -178,7 +180,7 @@ def read_needs(spec: WirePlacedSpec, namespace: str, resources: Iterable[str]) -
 class _Common:
     """What pods with the same parts have in common, and terms of which each reads its own."""
 
-    needs: Needs
+    needs: PodConstraints
     pod_affinity: tuple[WirePodTerm, ...]
     """Required affinity to pods."""
     anti_affinity: tuple[WirePodTerm, ...]
@@ -197,7 +199,7 @@ def _read_common(selector: bytes, affinity: bytes, tolerations: bytes, spread: b
     wanted = _AFFINITY.decode(affinity) or _WireAffinity()
     hard = tuple(one for one in _SPREAD.decode(spread) or () if one.is_hard)
     pod_affinity, anti_affinity = wanted.pod_affinity, wanted.pod_anti_affinity
-    needs = Needs(
+    needs = PodConstraints(
         node_selector=tuple(sorted((_SELECTOR.decode(selector) or {}).items())),
         affinity=_terms(wanted.node_affinity),
         tolerations=tuple(map(_toleration, _TOLERATIONS.decode(tolerations) or ())),
@@ -211,7 +213,7 @@ def _read_common(selector: bytes, affinity: bytes, tolerations: bytes, spread: b
 
 
 @bounded_cache(16384, 64 * MEBIBYTE)
-def _shared(needs: Needs) -> Needs:
+def _shared(needs: PodConstraints) -> PodConstraints:
     return needs
 
 

@@ -11,15 +11,15 @@ import msgspec
 
 from gangboard.decode.in_place_resize import (
     Allocation,
-    WireAllocated,
+    WireResourceStatus,
     is_infeasible,
     placed_requests,
 )
 from gangboard.decode.jobs import DEFAULT_GRACE
 from gangboard.decode.pod_claims import read_claims
-from gangboard.decode.pod_constraints import WirePlacedSpec, read_needs
+from gangboard.decode.pod_constraints import WirePlacedSpec, read_pod_constraints
 from gangboard.decode.podspec import NULL
-from gangboard.decode.problems import deliver
+from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.provisioning_requests import WireConsumer
 from gangboard.decode.wire import (
     Int32,
@@ -36,9 +36,9 @@ from gangboard.domain.group import GroupMark, QueueMark
 from gangboard.domain.objects import Controller
 from gangboard.domain.pod import STOCK_SCHEDULER, Container, Pod
 from gangboard.domain.pod_claims import PodClaim
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 
-_UNREAD = Needs(undecidable=("a part of its spec that could not be read",))
+_UNREAD = PodConstraints(undecidable=("a part of its spec that could not be read",))
 
 
 class WirePodMeta(WireMeta):
@@ -76,7 +76,7 @@ class _WireState(Wire):
     terminated: _WireTerminated | None = None
 
 
-class WireContainerStatus(WireAllocated):
+class WireContainerStatus(WireResourceStatus):
     """One entry of `containerStatuses` or `initContainerStatuses`."""
 
     ready: bool = False
@@ -85,7 +85,7 @@ class WireContainerStatus(WireAllocated):
     last_state: _WireState | None = None
 
 
-class WirePodStatus(WireAllocated):
+class WirePodStatus(WireResourceStatus):
     """`status` of a pod.
 
     Its lists stay bytes until a model is built: most pods of a page are unchanged and are never
@@ -147,7 +147,7 @@ def _build(
         if marks:
             given_names = _names_given(labels, wire.metadata.consumer, marks)
             named = _group_named(spec.group_name, scheduler, given_names, marks)
-        needs = read_needs(spec, meta.ref.namespace, requests)
+        needs = read_pod_constraints(spec, meta.ref.namespace, requests)
         claims = read_claims(spec, status.resource_claim_statuses, meta.ref.name, needs)
     except (ValueError, RecursionError) as error:  # what msgspec raises for bad data
         needs = _UNREAD
@@ -191,7 +191,7 @@ def _build(
         provisioning_request=request,
         claims=claims,
     )
-    return deliver(pod, faults)
+    return raise_for_faults(pod, faults)
 
 
 def _texts(data: msgspec.Raw) -> dict[str, str]:
@@ -324,7 +324,7 @@ these cannot be read.
 """
 
 
-def pods_naming(
+def pod_resource(
     marks: Sequence[GroupMark],
     placeholders: Sequence[str] = (),
     queues: Mapping[str, Sequence[QueueMark]] = _NO_QUEUES,

@@ -8,12 +8,10 @@ from decimal import Decimal
 
 import msgspec
 
-from gangboard.decode.quantities import parse_amount
+from gangboard.decode.quantities import Quantities, parse_amount
 from gangboard.decode.wire import Int32, Wire
 from gangboard.domain.group import WorkloadEntry
 
-# Served as text by built-in types; a custom resource keeps `cpu: 2` as the number it was.
-Quantities = dict[str, str | int | float]
 Requests = dict[str, Decimal]
 NULL = msgspec.Raw(b"null")
 _NOTHING: Quantities = {}
@@ -88,7 +86,7 @@ class WirePodSpec(Wire):
 
 
 @dataclass(slots=True)
-class Reading:
+class RequestReader:
     """Reads resource lists; what is malformed is noted and left out."""
 
     faults: dict[str, str] = field(default_factory=dict)
@@ -126,14 +124,16 @@ def pod_requests(spec: WirePodSpec) -> tuple[Requests, tuple[str, ...]]:
     requests of the pod as a whole win for cpu, memory and huge pages; overhead comes on top. A
     resource with one malformed amount is left out as a whole.
     """
-    reading = Reading()
-    total = of_containers(spec, reading.container)
-    total.update(of_whole_pod(spec, total, reading))
+    reading = RequestReader()
+    total = container_requests(spec, reading.container)
+    total.update(pod_level_requests(spec, total, reading))
     add(total, reading.amounts(spec.overhead))
     return reading.without_faults(total), tuple(reading.faults.values())
 
 
-def of_containers(spec: WirePodSpec, requests: Callable[[WireContainer], Requests]) -> Requests:
+def container_requests(
+    spec: WirePodSpec, requests: Callable[[WireContainer], Requests]
+) -> Requests:
     """Return the sum over the containers, or what initialization needs where that is more."""
     total: Requests = {}
     for container in spec.containers or ():
@@ -159,7 +159,9 @@ def _initialization(
             yield amounts
 
 
-def of_whole_pod(spec: WirePodSpec, total: Mapping[str, Decimal], reading: Reading) -> Requests:
+def pod_level_requests(
+    spec: WirePodSpec, total: Mapping[str, Decimal], reading: RequestReader
+) -> Requests:
     """Return requests that the pod as a whole makes, which win over those of its containers."""
     if spec.resources is None:
         return {}
@@ -168,10 +170,12 @@ def of_whole_pod(spec: WirePodSpec, total: Mapping[str, Decimal], reading: Readi
         # A limit becomes the request where no container asks; huge pages cannot be overcommitted.
         if resource not in total or resource.startswith("hugepages-"):
             requests.setdefault(resource, limit)
-    return {resource: amount for resource, amount in requests.items() if is_of_whole_pod(resource)}
+    return {
+        resource: amount for resource, amount in requests.items() if is_pod_level_resource(resource)
+    }
 
 
-def is_of_whole_pod(resource: str) -> bool:
+def is_pod_level_resource(resource: str) -> bool:
     """Whether a pod as a whole can ask for it (supportedPodLevelResources)."""
     return resource in ("cpu", "memory") or resource.startswith("hugepages-")
 

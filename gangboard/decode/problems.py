@@ -31,7 +31,7 @@ class PartlyDecoded(DecodeError):  # noqa: N818 - the model is there: it is no e
         self.model = model
 
 
-def deliver(model: Model, faults: Iterable[str]) -> Model:
+def raise_for_faults(model: Model, faults: Iterable[str]) -> Model:
     """Return the model, or raise PartlyDecoded with it when there are faults (half sentences)."""
     text = "; ".join(faults)
     if text:

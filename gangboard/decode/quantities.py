@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Context, Decimal
 from functools import lru_cache
 
 from gangboard.domain.api_resource import DecodeError
 from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
-from gangboard.domain.resource_units import units
+from gangboard.domain.resources import scheduler_units
 
 # The grammar of k8s.io/apimachinery/pkg/api/resource/quantity.go. `1E` is exa, `1E3` an exponent.
 _QUANTITY = re.compile(
@@ -21,8 +22,11 @@ _FACTORS = {
     **{unit: Decimal(1000**power) for power, unit in enumerate("kMGTPE", start=1)},
     **{unit: Decimal(1).scaleb(-3 * power) for power, unit in enumerate("mun", start=1)},
 }
+Quantity = str | int | float
+"""Built-in types serve text. A custom resource keeps `cpu: 2` as the number that it was."""
+Quantities = dict[str, Quantity]
 MAX_LENGTH = 64
-MOST_UNITS = 2**63 - 1
+MAX_UNITS = 2**63 - 1
 # Wide enough that no product of MAX_LENGTH digits and a suffix is ever rounded.
 _EXACT = Context(prec=256)
 
@@ -52,7 +56,7 @@ def parse_amount(resource: str, text: str) -> Decimal:
     so that neither the number nor nothing would be the truth about such a node or pod.
     """
     amount = parse_quantity(text)
-    if abs(units(resource, amount)) > MOST_UNITS:
+    if abs(scheduler_units(resource, amount)) > MAX_UNITS:
         raise DecodeError(f"{text!r} is more than a scheduler can count")
     return amount
 
@@ -77,10 +81,34 @@ def read_duration(text: str | None) -> timedelta | None:
         return None
 
 
-def set_minimum(number: int | None) -> int | None:
+def read_minimum(number: int | None) -> int | None:
     """Return a `minCount`, `minMember` or `minAvailable` as served; None where it is not set.
 
     Go clients write 0 for a number that the user did not give, and no controller starts a gang of none. A field that is a
     pointer in Go is left out instead, so a part may have a real minimum of 0.
     """
     return number if number is not None and number > 0 else None
+
+
+class ResourceListReader:
+    """Reads the amounts of one object, and keeps half a sentence for each that cannot be read."""
+
+    def __init__(self) -> None:
+        self.faults: list[str] = []
+
+    def read(self, what: str, resource: str, text: Quantity | None) -> Decimal | None:
+        """Return an amount in base units; None for nothing, and for what is no quantity."""
+        if text is None:
+            return None
+        try:
+            return parse_amount(resource, str(text))
+        except ValueError as error:
+            self.faults.append(f"its {what} of {resource} is left out: {error}")
+            return None
+
+    def each(self, what: str, quantities: Quantities | None) -> Iterator[tuple[str, Decimal]]:
+        """Yield (resource, amount) of a ResourceList."""
+        for resource, text in (quantities or {}).items():
+            amount = self.read(what, resource, text)
+            if amount is not None:
+                yield resource, amount

@@ -22,7 +22,7 @@ class WireRequirement(Wire):
 
 
 class WireLabelSelector(Wire):
-    """A label selector; an empty one matches everything, but for `read_counted`."""
+    """A label selector; an empty one matches everything, but for `read_counted_pods`."""
 
     match_labels: dict[str, str] | None = None
     match_expressions: list[WireRequirement] | None = None
@@ -93,7 +93,7 @@ def read_pod_affinity(terms: Sequence[WirePodTerm], namespace: str) -> PodTerm |
     return None if made.is_open else made
 
 
-def read_counted(selector: WireLabelSelector | None, namespace: str) -> PodTerm:
+def read_counted_pods(selector: WireLabelSelector | None, namespace: str) -> PodTerm:
     """Return the pods of a namespace that a spread constraint counts.
 
     None without a selector, and none with an empty one, though it matches everything elsewhere

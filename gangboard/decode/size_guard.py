@@ -10,9 +10,9 @@ import re
 
 import msgspec
 
-MOST_OF_OBJECT = 100_000
+MAX_OBJECT_ITEMS = 100_000
 """Fields and items of one object. etcd refuses objects over 1.5 MiB; a pod has some hundreds."""
-MOST_OF_PAGE = 2_000_000
+MAX_PAGE_ITEMS = 2_000_000
 """Most fields and items of one page of a list: 4,000 for each object that is asked for."""
 
 # Texts are stepped over, so that a brace in an annotation counts for nothing. Nothing is tried twice,
@@ -20,7 +20,7 @@ MOST_OF_PAGE = 2_000_000
 _TOKEN = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+"?+)|[{\[,]', re.DOTALL)
 
 
-def is_denser(text: bytes | msgspec.Raw, most: int) -> bool:
+def has_more_items(text: bytes | msgspec.Raw, most: int) -> bool:
     """Whether JSON has more objects, arrays and separators between their members than `most`.
 
     The time is bounded by `most` and the bytes; most texts are too short to have so many.

@@ -76,11 +76,11 @@ def read_time(text: str | None) -> datetime | None:
     beyond is brought to the nearest of these years: rules add hours to it, and must not fall off
     the end of the calendar for all other objects of the cluster.
     """
-    time = read_moment(text)
+    time = read_unbounded_time(text)
     return None if time is None else min(max(time, _EARLIEST), _LATEST)
 
 
-def read_moment(text: str | None) -> datetime | None:
+def read_unbounded_time(text: str | None) -> datetime | None:
     """Return the same in any year of the calendar: for what is only compared and printed."""
     if not text:
         return None

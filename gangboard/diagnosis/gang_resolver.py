@@ -95,7 +95,7 @@ class GangResolver:
             if (key := self._tree.key_of(uid)) and (key[0] != WORKLOAD or uid == root)
         }
         keys |= {key for key in self._named_by(members) if links.object_of(key) is not None}
-        pods = {pod for key in keys for pod in links.pods_naming[key]}
+        pods = {pod for key in keys for pod in links.pod_resource[key]}
         return tuple(sorted(pod for pod in pods if self.root_of(pod) != root))
 
     def placeholders(self, members: Iterable[str]) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ class GangResolver:
         pods = (
             pod
             for key in set(self._named_by(members))
-            for pod in links.pods_naming[key]
+            for pod in links.pod_resource[key]
             if links.pods[pod].is_placeholder and not links.pods[pod].node
         )
         return tuple(islice(sorted(pods), _PLACEHOLDERS))
@@ -112,7 +112,7 @@ class GangResolver:
     def naming(self, key: GroupKey) -> set[str]:
         """Return the roots of the gangs whose pods name a group, known or not."""
         roots, has_bare = self._owned_by(key)
-        bare = self._links.pods_naming[key] if has_bare else ()
+        bare = self._links.pod_resource[key] if has_bare else ()
         return roots.union(*(self.gangs_of(pod) for pod in bare))
 
     def sharing(self, key: GroupKey) -> set[str]:
@@ -321,7 +321,7 @@ class GangResolver:
         key = self._tree.key_of(group)
         if key is None or self._home(group) != root or not self._owned_by(key)[1]:
             return set()
-        return {pod for pod in self._links.pods_naming[key] if self.root_of(pod) == root}
+        return {pod for pod in self._links.pod_resource[key] if self.root_of(pod) == root}
 
     def _groups_shown(self, root: str, owners: Iterable[str], pods: Iterable[str]) -> set[str]:
         """Return the groups and Workloads of a gang, from each to its neighbours."""

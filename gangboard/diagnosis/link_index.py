@@ -70,7 +70,7 @@ class LinkIndex:
         """Owner, known or not → groups that reference it."""
         self.attached_to: _UidIndex[str] = _UidIndex()
         """uid, known or not → Holds and entries that refer to it."""
-        self.pods_naming: _UidIndex[GroupKey] = _UidIndex()
+        self.pod_resource: _UidIndex[GroupKey] = _UidIndex()
         """Group → pods that name it. On 1.35 it is also indexed by Workload."""
         self.templates_naming: _UidIndex[GroupKey] = _UidIndex()
         """Group → owners whose pod templates name it. On 1.35 it is also indexed by Workload."""
@@ -231,7 +231,7 @@ class LinkIndex:
             self.pods_on.set(link.node, uid, present=present)
         if link.group:
             for key in _with_object(link.key):
-                self.pods_naming.set(key, uid, present=present)
+                self.pod_resource.set(key, uid, present=present)
                 if not link.in_no_gang:
                     self._count_owner_ref(key, link.owner_ref, 1 if present else -1)
         if link.adopter is not None:

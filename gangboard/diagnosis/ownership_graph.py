@@ -283,7 +283,7 @@ class OwnershipGraph:
         for owner in links.templates_naming[key]:
             if links.owners[owner].needs_group:
                 gangs |= self._around_owner(owner, links.owners[owner])
-        return gangs.union(*(resolver.gangs_of(pod) for pod in links.pods_naming[key]))
+        return gangs.union(*(resolver.gangs_of(pod) for pod in links.pod_resource[key]))
 
     def _gangs_showing(self, key: GroupKey) -> set[str]:
         """Return the gangs that show a group or a group above it. Empty if it is not known."""

@@ -108,11 +108,11 @@ class AdvisedStep:
 
 def in_cluster(step: AdvisedStep, cluster: str, context: str) -> AdvisedStep:
     """Return the step with a command that names its cluster, or with the name of the cluster in its text."""
-    text, words = name_cluster(step.text, step.command, cluster, context)
+    text, words = with_cluster_name(step.text, step.command, cluster, context)
     return replace(step, text=text, command=words)
 
 
-def name_cluster(
+def with_cluster_name(
     text: str, command: tuple[str, ...], cluster: str, context: str
 ) -> tuple[str, tuple[str, ...]]:
     """Return a sentence and its command, one of which names the cluster: the command, if it can."""

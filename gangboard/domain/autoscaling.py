@@ -63,4 +63,4 @@ class Autoscaling:
     why_no_requests: str = ""
 
 
-NOT_SEEN = Autoscaling()
+NO_AUTOSCALING = Autoscaling()

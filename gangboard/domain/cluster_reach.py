@@ -8,7 +8,7 @@ _IS = " is this cluster already: "
 _HIDDEN = "A cluster you may not see"
 
 
-def silent_since_words(problem: str) -> str:
+def silent_since_text(problem: str) -> str:
     """Return the words before "since": no answer, or no read.
 
     Without a code of a problem gangboard has not sent a request: no poll worker runs, or none has a slot for the cluster.
@@ -17,12 +17,12 @@ def silent_since_words(problem: str) -> str:
     return "has not answered" if problem else "has not been read"
 
 
-def always_silent_words(problem: str) -> str:
+def always_silent_text(problem: str) -> str:
     """Return the words for a cluster that has never answered."""
     return "has never answered" if problem else "has not been read yet"
 
 
-def silent_words(problem: str) -> str:
+def silent_text(problem: str) -> str:
     """Return the words for a cluster that is silent now."""
     return "does not answer" if problem else "is not being read"
 
@@ -33,9 +33,9 @@ def silence_sentence(cluster: str, contact_at: datetime | None, problem: str) ->
     The sentence has a time and no age, because its text is not printed again as time passes.
     """
     if contact_at is None:
-        return f"Cluster {cluster} {always_silent_words(problem)}."
+        return f"Cluster {cluster} {always_silent_text(problem)}."
     since = contact_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return f"Cluster {cluster} {silent_since_words(problem)} since {since}."
+    return f"Cluster {cluster} {silent_since_text(problem)} since {since}."
 
 
 def second_name_sentence(first: str, second: str) -> str:

@@ -27,7 +27,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class NotMade:
+class CreationFailure:
     """An event by which a controller says that it could not make what it makes for an owner."""
 
     event: Event

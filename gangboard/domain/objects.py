@@ -96,7 +96,7 @@ def find_condition(conditions: tuple[Condition, ...], type_: str) -> Condition |
     return next((condition for condition in conditions if condition.type == type_), None)
 
 
-def first_true(conditions: tuple[Condition, ...], *types: str) -> Condition | None:
+def first_true_condition(conditions: tuple[Condition, ...], *types: str) -> Condition | None:
     """Return the first of these conditions that is true, in the order of the types; None without one."""
     found = (find_condition(conditions, type_) for type_ in types)
     return next((one for one in found if one is not None and one.is_true), None)

@@ -8,10 +8,10 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from gangboard.domain.objects import Condition, Meta, ObjectRef, first_true
+from gangboard.domain.objects import Condition, Meta, ObjectRef, first_true_condition
 from gangboard.domain.suspension import FieldWriter
 
-MOST_PODS = 10**15
+MAX_PODS = 10**15
 """The largest number of pods that is kept and counted: more than any cluster can have, and a number that
 the store can keep and add up for thousands of gangs. Two int32 fields multiplied can be 4,600 times as much."""
 
@@ -35,7 +35,7 @@ class Finish:
 
 def finish_by(conditions: tuple[Condition, ...], ends: Mapping[str, Outcome]) -> Finish | None:
     """Return the end that the first of these terminal conditions tells, or None: type → outcome."""
-    found = first_true(conditions, *ends)
+    found = first_true_condition(conditions, *ends)
     if found is None:
         return None
     return Finish(ends[found.type], found.reason, found.message, found.since)
@@ -59,9 +59,9 @@ class PodRequests:
     requests: dict[str, Decimal] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Cut the number to `MOST_PODS`."""
-        if self.count > MOST_PODS:
-            object.__setattr__(self, "count", MOST_PODS)
+        """Cut the number to `MAX_PODS`."""
+        if self.count > MAX_PODS:
+            object.__setattr__(self, "count", MAX_PODS)
 
 
 class LeaderState(StrEnum):
@@ -72,7 +72,7 @@ class LeaderState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestedSize:
     """How many pods of a role the owner's own spec asks for, where what it made for it can have others."""
 
     pods: int
@@ -146,7 +146,7 @@ class Role:
     """What its first pod must be before the others are made; None where all are made at once."""
     quorum: int | None = None
     """Of a kind that makes pods without Jobs: the pods without which it is of no use. None for all."""
-    asked: Asked | None = None
+    asked: RequestedSize | None = None
     """None where nothing but the role itself says how many pods it has."""
     alone: str = ""
     """Why its pods are in no gang by design: a sentence. Empty where they may be in one."""
@@ -155,7 +155,7 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class ReportedCounts:
     """How many parts of an owner are up, by its own status."""
 
     up: int
@@ -250,7 +250,7 @@ class Owner:
     """Longest `terminationGracePeriodSeconds` of its pod templates."""
     deadline_seconds: int | None = None
     """For a Job: `spec.activeDeadlineSeconds`: its pods are deleted that long after `started_at`."""
-    reported: Reported | None = None
+    reported: ReportedCounts | None = None
     """Its status in numbers, for a run in another cluster: that run's objects are not here. None if the status
     has none."""
     blueprints: tuple[ObjectRef, ...] = ()
@@ -263,6 +263,15 @@ class Owner:
     """What only its kind has and reads, by names of that kind."""
 
     def __post_init__(self) -> None:
-        """Cut the size to `MOST_PODS`."""
-        if self.desired > MOST_PODS:
-            object.__setattr__(self, "desired", MOST_PODS)
+        """Cut the size to `MAX_PODS`."""
+        if self.desired > MAX_PODS:
+            object.__setattr__(self, "desired", MAX_PODS)
+
+
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """What is kept of one. Only the file of the kind that names it reads `detail`."""
+
+    meta: Meta
+    """Of an object of the whole cluster the namespace is empty."""
+    detail: dict[str, str] = field(default_factory=dict)

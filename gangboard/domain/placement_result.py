@@ -1,6 +1,6 @@
 """Answers of placement. No answer is a guess: unsupported cases are "cannot tell".
 
-The cause of waiting of one unit, by the fields of `Placing` and its `Assessment`:
+The cause of waiting of one unit, by the fields of `PlacementResult` and its `Assessment`:
 
 | Cause of waiting | Fields |
 |---|---|
@@ -102,7 +102,7 @@ class PlacementCause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Excluded:
+class ExcludedNodes:
     """The nodes that one filter was the first to exclude."""
 
     count: int
@@ -118,7 +118,7 @@ class Eligibility:
 
     eligible: tuple[str, ...]
     """Names, in order."""
-    excluded: Mapping[Filter, Excluded] = field(default_factory=dict)
+    excluded: Mapping[Filter, ExcludedNodes] = field(default_factory=dict)
     """In the order of `Filter`; each node counts once, for the first that excludes it."""
 
     @property
@@ -143,7 +143,7 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True)
-class Total:
+class ResourceTotal:
     """One resource over all nodes that could host a member, in scheduler units."""
 
     resource: str
@@ -165,7 +165,7 @@ class Assessment:
     """For the quorum, or for all without one."""
     empty: Fit
     """For the quorum without the pods that can leave."""
-    totals: tuple[Total, ...]
+    totals: tuple[ResourceTotal, ...]
     deciding: str = ""
     """The deciding resource, if there is one. SHORT and OCCUPIED: the one with the smallest available share of
     the need. FRAGMENTED: the only one without which it fits. TOO_LARGE: either. CANNOT_TELL with `now` NO:
@@ -196,7 +196,7 @@ class ShapeFit:
 
 
 @dataclass(frozen=True, slots=True)
-class Placing:
+class PlacementResult:
     """The placement arithmetic for the waiting members of one unit."""
 
     request: PlacementRequest

@@ -9,14 +9,14 @@ from decimal import Decimal
 from gangboard.domain.group import read_entry
 from gangboard.domain.objects import Condition, Meta
 from gangboard.domain.pod_claims import PodClaim
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 
-NO_NEEDS = Needs()
+NO_POD_CONSTRAINTS = PodConstraints()
 STOCK_SCHEDULER = "default-scheduler"
 """`spec.schedulerName` of a pod that asks for none."""
 _LONGEST_GRACE = 100 * 365 * 86_400
 """Seconds. The API bounds the field by 64 bits, a calendar has room for fewer."""
-INNOCENT = (
+GROUP_WAIT_TEXTS = (
     "pod is schedulable but gang scheduling failed",
     "pod was not evaluated: gang scheduling aborted",
 )
@@ -75,7 +75,7 @@ class Pod:
     reason: str = ""
     message: str = ""
     start_time: datetime | None = None
-    needs: Needs = NO_NEEDS
+    needs: PodConstraints = NO_POD_CONSTRAINTS
     """What it asks of a node besides `requests`."""
     unread_requests: tuple[str, ...] = ()
     """Resources whose request was malformed; they are not in `requests`."""
@@ -119,7 +119,7 @@ class Pod:
         return self.meta.deleting_since is not None
 
     @property
-    def deletion_asked_at(self) -> datetime | None:
+    def deletion_requested_at(self) -> datetime | None:
         """When deletion was asked for: its `deletionTimestamp` is when its grace is over."""
         if self.meta.deleting_since is None:
             return None
@@ -149,16 +149,20 @@ class Pod:
         return said.reason if said is not None and said.is_false else ""
 
     @property
-    def is_innocent(self) -> bool:
+    def is_waiting_for_group(self) -> bool:
         """True if the scheduler says that not this pod, but another of its group, finds no node.
 
         Texts as planned for later releases (kubernetes#141025). Its condition is False all the same.
         """
         said = self.scheduled
-        return said is not None and said.is_false and any(one in said.message for one in INNOCENT)
+        return (
+            said is not None
+            and said.is_false
+            and any(one in said.message for one in GROUP_WAIT_TEXTS)
+        )
 
     @property
-    def is_at_gate(self) -> bool:
+    def is_waiting_on_permit(self) -> bool:
         """1.35: the scheduler keeps a node for it until the rest of its group fits, too.
 
         It lets go after five minutes, and tries again. Meanwhile there is a nominated node and no

@@ -143,7 +143,7 @@ class HostPort:
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class PodConstraints:
     """Requirements of a pod on a node besides amounts, as decoded. Hashable, to group pods by shape."""
 
     node_selector: tuple[tuple[str, str], ...] = ()

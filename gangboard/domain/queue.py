@@ -65,7 +65,7 @@ class QueueMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenUp:
+class FinalRejection:
     """An admission system gave an entry up: it queues only a new entry in its place."""
 
     reason: str
@@ -118,7 +118,7 @@ class QueueEntry:
     conditions: tuple[Condition, ...] = ()
     owner_uid: str = ""
     """uid of the owner: by controller reference, else by the label `kueue.x-k8s.io/job-uid`."""
-    given_up: GivenUp | None = None
+    given_up: FinalRejection | None = None
     """None if the entry is queued, or would be queued once it is active."""
     message: QueueMessage | None = None
     """What its system says while it is active and not admitted; None where that is nothing."""

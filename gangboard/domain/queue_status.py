@@ -22,7 +22,7 @@ class QueueVisibility(StrEnum):
     """All that exist are known."""
     NOT_SERVED = "not-served"
     """There can be none: no admission system is served."""
-    NOT_KNOWN = ""
+    UNKNOWN = ""
     """Nobody can tell."""
 
 
@@ -31,9 +31,9 @@ class QueueStanding(StrEnum):
 
     FREE = "free"
     """No queue has to do with it."""
-    NOBODY = "nobody"
+    NOT_SERVED = "nobody"
     """It names a queue, and nothing is served that could admit it."""
-    NOT_KNOWN = "not-known"
+    UNKNOWN = "not-known"
     """It is suspended and names a queue, and whether that has admitted it cannot be seen."""
     WAITS = "waits"
     DEACTIVATED = "deactivated"
@@ -56,7 +56,7 @@ class QueueStatus:
     @property
     def is_managed(self) -> bool:
         """Whether a queue decides when it runs, as far as is known: `spec.suspend` is not ours then."""
-        return self.standing not in (QueueStanding.FREE, QueueStanding.NOBODY)
+        return self.standing not in (QueueStanding.FREE, QueueStanding.NOT_SERVED)
 
     @property
     def message(self) -> QueueMessage | None:
@@ -78,7 +78,11 @@ class QueueStatus:
     @property
     def may_run(self) -> bool:
         """Whether no queue keeps it from running."""
-        return self.standing in (QueueStanding.FREE, QueueStanding.NOBODY, QueueStanding.ADMITTED)
+        return self.standing in (
+            QueueStanding.FREE,
+            QueueStanding.NOT_SERVED,
+            QueueStanding.ADMITTED,
+        )
 
 
 def queue_statuses_of(
@@ -133,8 +137,8 @@ def _of_entries(entries: tuple[QueueEntry, ...]) -> QueueStanding:
 
 def _of_label(subject: Owner, visibility: str) -> QueueStanding:
     if visibility == QueueVisibility.NOT_SERVED:
-        return QueueStanding.NOBODY
+        return QueueStanding.NOT_SERVED
     if not subject.suspended:
         # What is not admitted is kept suspended, so before its entry is there that tells.
         return QueueStanding.ADMITTED
-    return QueueStanding.WAITS if visibility == QueueVisibility.SERVED else QueueStanding.NOT_KNOWN
+    return QueueStanding.WAITS if visibility == QueueVisibility.SERVED else QueueStanding.UNKNOWN

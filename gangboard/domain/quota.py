@@ -174,14 +174,14 @@ class QueueTree:
 
     def put(self, queue: Queue) -> None:
         """Add a queue, in place of one of its name."""
-        self.drop(queue.name)
+        self.remove(queue.name)
         self._queues[queue.name] = queue
         if queue.level is not QueueLevel.SHARED:
             self._entrances[queue.name.place] = queue.name
         if queue.parent is not None:
             self._below[queue.parent].add(queue.name)
 
-    def drop(self, name: QueueName) -> None:
+    def remove(self, name: QueueName) -> None:
         """Take a queue away, if it is there."""
         queue = self._queues.pop(name, None)
         if queue is not None:
@@ -189,14 +189,14 @@ class QueueTree:
             if queue.parent is not None:
                 self._below[queue.parent].discard(name)
 
-    def entrance(self, group: str, namespace: str, name: str) -> Queue | None:
+    def find_entry_queue(self, group: str, namespace: str, name: str) -> Queue | None:
         """Return the queue that an entry of a namespace names; None where there is none."""
         for place in ((group, namespace, name), (group, "", name)):
             if place in self._entrances:
                 return self._queues[self._entrances[place]]
         return None
 
-    def above(self, queue: Queue) -> tuple[Queue, ...]:
+    def lineage(self, queue: Queue) -> tuple[Queue, ...]:
         """Return the queue with all that is above it, nearest first; nobody twice, should it go in a circle.
 
         What is named and not there ends it.
@@ -210,14 +210,14 @@ class QueueTree:
 
     def is_circular(self, queue: Queue) -> bool:
         """Whether what is above a queue comes back to itself."""
-        above = self.above(queue)
+        above = self.lineage(queue)
         return above[-1].parent in {one.name for one in above}
 
-    def named_by(self, name: QueueName) -> tuple[Queue, ...]:
+    def children(self, name: QueueName) -> tuple[Queue, ...]:
         """Return the queues of which this one, there or not, is the parent, by name."""
         return tuple(self._queues[one] for one in sorted(self._below.get(name, ())))
 
-    def below(self, name: QueueName) -> set[QueueName]:
+    def subtree(self, name: QueueName) -> set[QueueName]:
         """Return all that is below, with what has the name itself."""
         found, left = {name}, [name]
         while left:

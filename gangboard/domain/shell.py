@@ -55,7 +55,7 @@ def command_line(words: Iterable[str]) -> str:
     return shlex.join(words)
 
 
-def roles_command(cluster: str, context: str = "") -> str:
+def rbac_command(cluster: str, context: str = "") -> str:
     """Return the command; kubectl uses the current context if the one of the cluster is unknown.
 
     `cluster` is its name in gangboard, `context` what the person's kubectl calls it, or empty.

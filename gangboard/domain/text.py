@@ -67,7 +67,7 @@ def _none_can(found: re.Match[str]) -> str:
     return f"{'No' if found[1] == 'E' else 'no'} {found[2]} can"
 
 
-def natural(name: str) -> tuple[tuple[str, int], ...]:
+def natural_key(name: str) -> tuple[tuple[str, int], ...]:
     """Return a sort key that puts `w-2` before `w-10`."""
     parts = _DIGITS.split(name)
     return tuple(
@@ -121,7 +121,7 @@ def quote_ends(text: str) -> str:
     return f"{head.rpartition(' ')[0] or head} … {tail.partition(' ')[2] or tail}"
 
 
-def pods_left(pods: Iterable[Pod]) -> str:
+def remaining_pods_text(pods: Iterable[Pod]) -> str:
     """Return `2 pods still terminate and 1 pod is still there` of the live ones; empty for none."""
     live = [pod for pod in pods if pod.is_live]
     ending = sum(pod.is_terminating for pod in live)
@@ -134,7 +134,7 @@ def pods_left(pods: Iterable[Pod]) -> str:
     return " and ".join(texts)
 
 
-def pods_stay(pods: Iterable[Pod]) -> str:
+def staying_pods_sentence(pods: Iterable[Pod]) -> str:
     """Return ` 2 pods are still there.` of those that live on after the end of their owner; empty for none."""
     staying = sum(pod.is_live and not pod.is_terminating for pod in pods)
     return f" {count(staying, 'pod')} {is_or_are(staying)} still there." if staying else ""

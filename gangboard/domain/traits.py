@@ -87,7 +87,7 @@ NO_QUEUE_TRAITS = QueueTraits()
 
 
 @dataclass(frozen=True, slots=True)
-class QueueWords:
+class QueueWording:
     """How an admission system speaks of its queues."""
 
     nominal: str = "quota"
@@ -104,4 +104,4 @@ class QueueWords:
     """A sentence for a queue that no alias leads to, where its system has aliases."""
 
 
-NO_QUEUE_WORDS = QueueWords()
+NO_QUEUE_WORDING = QueueWording()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gangboard.domain.objects import ObjectRef
-from gangboard.facts.unit import Unit, on_sick_nodes, ready_count
+from gangboard.facts.unit import Unit, pods_on_unready_nodes, ready_count
 
 # API servers, kubelets and gangboard have clocks of their own.
 _SKEW = timedelta(seconds=60)
@@ -44,7 +44,7 @@ def attempt_start(unit: Unit) -> datetime | None:
     return latest([time for job in jobs for time in (job.meta.created_at, job.resumed_at)])
 
 
-def whole_in_attempt(unit: Unit) -> bool:
+def was_whole_in_attempt(unit: Unit) -> bool:
     """Return whether its quorum (without a quorum: its size) was seen ready since the attempt began."""
     if unit.missing_jobs and not unit.active_jobs:
         return False
@@ -80,13 +80,13 @@ def has_lost(unit: Unit) -> bool:
         return False
     if _was_whole_before_silence(unit):
         return present < unit.needed
-    if whole_in_attempt(unit):
+    if was_whole_in_attempt(unit):
         before = unit.memory.whole_count
         return present < (unit.needed if before is None else min(unit.needed, before))
     if not was_placed_whole(unit):
         return False
     foreign = sum(pod.is_live and pod.is_placed for pod in unit.foreign_pods)
-    sick = on_sick_nodes(unit)
+    sick = pods_on_unready_nodes(unit)
     placed = sum(pod not in sick for pod in unit.placed)
     return placed + unit.succeeded + foreign < unit.needed
 
@@ -98,7 +98,7 @@ def _others_run(unit: Unit) -> bool:
     """
     if unit.group is not None or unit.group_name:
         return False
-    return unit.gang.ready > 0 and (whole_in_attempt(unit) or _was_whole_before_silence(unit))
+    return unit.gang.ready > 0 and (was_whole_in_attempt(unit) or _was_whole_before_silence(unit))
 
 
 def _was_whole_before_silence(unit: Unit) -> bool:
@@ -110,7 +110,7 @@ def _was_whole_before_silence(unit: Unit) -> bool:
     silent = sum(
         bool(pod.containers)
         and all(container.ready for container in pod.containers if not container.init)
-        for pod in on_sick_nodes(unit)
+        for pod in pods_on_unready_nodes(unit)
     )
     return silent > 0 and ready_count(unit) + unit.succeeded + silent >= unit.needed
 
@@ -131,7 +131,7 @@ def _restart_of_owner(unit: Unit) -> Restart | None:
     owner = unit.owner
     if _restarts_pods(unit):
         return Restart("Restart", owner.restarts, owner.max_restarts, owner.meta.ref)
-    if whole_in_attempt(unit):
+    if was_whole_in_attempt(unit):
         return None
     # JobSet v0.12 says when a restart is over; before that only the count is there.
     says_over = any(
@@ -146,7 +146,7 @@ def _restart_of_owner(unit: Unit) -> Restart | None:
 
 
 def _restart_of_job(unit: Unit) -> Restart | None:
-    if whole_in_attempt(unit):
+    if was_whole_in_attempt(unit):
         return None
     owner = unit.owner
     do_all_count = owner.restarts + sum(owner.job_restarts.values()) <= owner.counted_restarts
@@ -161,7 +161,7 @@ def _restart_of_job(unit: Unit) -> Restart | None:
 def _retry(unit: Unit) -> Restart | None:
     """Return the retry of a Job: pods of it failed, and it was not whole since."""
     retrying = [job for job in unit.active_jobs if job.retries > job.failed_index_count]
-    if not retrying or (whole_in_attempt(unit) and not _failed_lately(unit)):
+    if not retrying or (was_whole_in_attempt(unit) and not _failed_lately(unit)):
         return None
     job = max(retrying, key=lambda job: job.retries)
     return Restart("Retry", job.retries, job.max_retries, job.meta.ref)

@@ -8,25 +8,24 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from gangboard.domain.blueprint import Blueprint
-from gangboard.domain.event import Event, NotMade
+from gangboard.domain.event import CreationFailure, Event
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.owner import Owner, Role, SuspendChange
+from gangboard.domain.owner import Blueprint, Owner, Role, SuspendChange
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import UnusableClaims
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import QueueTree
 from gangboard.domain.suspension import RecordedSuspend
-from gangboard.domain.text import natural
+from gangboard.domain.text import natural_key
 from gangboard.domain.verdict import UnitMemory
 from gangboard.facts.bare_objects import as_owner
 from gangboard.facts.cluster_view import ClusterView, Unobserved
 from gangboard.facts.gang import Gang, Linked, Root, Victim
 from gangboard.facts.groups import WORKLOAD, entry_groups
 from gangboard.facts.owner_references import odd_references, with_known_controller
-from gangboard.facts.replicas import MOST_NAMED, numbered_replicas
+from gangboard.facts.roles import MOST_NAMED, numbered_replicas
 from gangboard.facts.unobserved import concerning
 from gangboard.plugins import registry
 
@@ -64,7 +63,7 @@ class GangObjects:
     """Suspends of gangboard's record by uid."""
     victims: Iterable[tuple[Pod, str]] = ()
     """Pods that were preempted for a member, each with the uid of that member."""
-    takers: Mapping[str, ObjectRef] = field(default_factory=dict)
+    preemptors: Mapping[str, ObjectRef] = field(default_factory=dict)
     """The gangs of the pods and groups that preempted a member, by uid."""
 
 
@@ -82,7 +81,7 @@ def build_gang(root: Root, objects: GangObjects, cluster: ClusterView, now: date
     old = owners.keys() - current
     tree: tuple[Owner, ...] = ()
     if isinstance(root, Owner):
-        tree = tree_of(root, owners.values(), current, objects.blueprints)
+        tree = completed_tree(root, owners.values(), current, objects.blueprints)
     current_objects = [item for item in known.values() if not _is_left_behind(item, old)]
     former = known.keys() - {item.meta.ref.uid for item in current_objects}
     pods = _ordered(item for item in current_objects if isinstance(item, Pod))
@@ -114,7 +113,7 @@ def build_gang(root: Root, objects: GangObjects, cluster: ClusterView, now: date
         holds=_ordered(item for item in current_objects if isinstance(item, Hold)),
         entries=_entries(current_objects, root, pods),
         events=events,
-        not_made=tuple(_not_made(tree, events)),
+        creation_failures=tuple(_not_made(tree, events)),
         odd_references=tuple(odd_references(root, owners, owned_elsewhere=elsewhere)),
         unobserved=concerning(objects.unobserved, root, current_objects),
         memory=objects.memory,
@@ -124,7 +123,7 @@ def build_gang(root: Root, objects: GangObjects, cluster: ClusterView, now: date
         suspensions=objects.suspensions,
         recorded_suspends=objects.recorded_suspends,
         victims=_leaving(objects.victims),
-        takers=objects.takers,
+        preemptors=objects.preemptors,
         roles_of_pods=roles_of_pods,
         kinds=registry.kind_traits(),
         pod_reasons=registry.pod_reasons(),
@@ -162,7 +161,7 @@ def _is_current(parent: Owner, child: Owner) -> bool:
     return kind is None or kind.is_current(parent, child)
 
 
-def tree_of(
+def completed_tree(
     root: Owner,
     owners: Iterable[Owner],
     current: Collection[str],
@@ -228,7 +227,7 @@ def _entries(
     )
 
 
-def _not_made(tree: Iterable[Owner], events: Iterable[Event]) -> Iterator[NotMade]:
+def _not_made(tree: Iterable[Owner], events: Iterable[Event]) -> Iterator[CreationFailure]:
     """Yield the failed creations that the controllers of these owners report, newest first."""
     reasons = {}
     for owner in tree:
@@ -241,7 +240,7 @@ def _not_made(tree: Iterable[Owner], events: Iterable[Event]) -> Iterator[NotMad
         if words is not None:
             ref = event.regarding
             prefix = words.replace("NAMESPACE/NAME", f"{ref.namespace}/{ref.name}")
-            yield NotMade(event, event.note.removeprefix(prefix).strip())
+            yield CreationFailure(event, event.note.removeprefix(prefix).strip())
 
 
 def _roles_of_pods(tree: Sequence[Owner], pods: Iterable[Pod]) -> dict[str, str]:
@@ -282,7 +281,8 @@ def _leaving(victims: Iterable[tuple[Pod, str]]) -> tuple[Victim, ...]:
     }
     return tuple(
         sorted(
-            leaving.values(), key=lambda victim: (victim.pod.namespace, natural(victim.pod.name))
+            leaving.values(),
+            key=lambda victim: (victim.pod.namespace, natural_key(victim.pod.name)),
         )
     )
 
@@ -295,7 +295,9 @@ def _is_left_behind(item: Linked, old: Set[str]) -> bool:
 
 
 def _ordered(objects: Iterable[_Object]) -> tuple[_Object, ...]:
-    return tuple(sorted(objects, key=lambda item: (natural(item.meta.ref.name), item.meta.ref.uid)))
+    return tuple(
+        sorted(objects, key=lambda item: (natural_key(item.meta.ref.name), item.meta.ref.uid))
+    )
 
 
 def _newest_first(events: Iterable[Event]) -> tuple[Event, ...]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling
+from gangboard.domain.autoscaling import NO_AUTOSCALING, Autoscaling
 from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.node import Node
 from gangboard.domain.queue_status import QueueVisibility
 
-NO_ROOM = ClusterCapacity(why="nodes: not read yet")
+CAPACITY_NOT_READ = ClusterCapacity(why="nodes: not read yet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class ClusterView:
     """By name."""
     nodes_known: bool = True
     """False if nodes cannot be read. Then no sentence is about them."""
-    room: ClusterCapacity = NO_ROOM
+    room: ClusterCapacity = CAPACITY_NOT_READ
     """The nodes with their pods. `room.why` says why it is empty."""
-    autoscaling: Autoscaling = NOT_SEEN
+    autoscaling: Autoscaling = NO_AUTOSCALING
     """Nodes on their way, by the objects of autoscalers."""
     kubernetes: tuple[int, int] | None = None
     """Version of the API server, such as (1, 37), or None if unknown."""
@@ -55,7 +55,7 @@ class ClusterView:
     events_known: bool = True
     holds_known: bool = True
     """False if Holds are served and cannot be read, so a missing Hold proves nothing."""
-    queue_visibility: str = QueueVisibility.NOT_KNOWN
+    queue_visibility: str = QueueVisibility.UNKNOWN
     """A `QueueVisibility`: whether an unknown entry does not exist."""
     queue_systems: tuple[str, ...] = ()
     """Names of the admission systems that keep such entries."""

@@ -108,10 +108,10 @@ def crash_advice(problem: ContainerProblem) -> tuple[AdvisedStep, ...]:
     ended = container.state == "terminated"
     reason = container.reason if ended else container.last_reason
     # What waits has nothing but its last end; what has ended for the first time has no earlier one.
-    return (after_end(pod, container.name, reason, earlier=not ended or container.restarts > 0),)
+    return (exit_advice(pod, container.name, reason, earlier=not ended or container.restarts > 0),)
 
 
-def after_end(pod: Pod, container: str, reason: str, *, earlier: bool) -> AdvisedStep:
+def exit_advice(pod: Pod, container: str, reason: str, *, earlier: bool) -> AdvisedStep:
     """Return the next step after such an end: more memory, or the command that shows its words.
 
     No command where a name in it is not fit for a shell.
@@ -131,7 +131,7 @@ def after_end(pod: Pod, container: str, reason: str, *, earlier: bool) -> Advise
 
 
 @dataclass(frozen=True, slots=True)
-class Exit:
+class ContainerExit:
     """How a container of failed pods ended."""
 
     container: str
@@ -144,11 +144,11 @@ class Exit:
         """The next step; none where no pod is left whose kubelet would still know."""
         known = [pod for pod in self.pods if not pod.reason and pod.disruption is None]
         return tuple(
-            after_end(pod, self.container, self.reason, earlier=False) for pod in known[:1]
+            exit_advice(pod, self.container, self.reason, earlier=False) for pod in known[:1]
         )
 
 
-def common_exit(pods: Iterable[Pod]) -> Exit | None:
+def common_exit(pods: Iterable[Pod]) -> ContainerExit | None:
     """Return how containers of most failed pods ended with an error; None where nothing tells."""
     exits: dict[tuple[str, int, str], list[Pod]] = {}
     for pod in pods:
@@ -163,10 +163,10 @@ def common_exit(pods: Iterable[Pod]) -> Exit | None:
     (name, code, reason), containers = max(
         exits.items(), key=lambda item: (len(item[1]), str(item[0]))
     )
-    return Exit(name, code, reason, tuple(containers))
+    return ContainerExit(name, code, reason, tuple(containers))
 
 
-def last_end(container: Container) -> str:
+def last_exit_text(container: Container) -> str:
     """Return `exit code 137 (OOMKilled)` of its last end; empty when it never ended."""
     code, reason = container.last_exit_code, container.last_reason
     if container.state == "terminated":
@@ -191,7 +191,7 @@ _USER_NAME = "image has non-numeric user"
 _AGAIN = "the kubelet tries again by itself"
 
 
-def absent_object(text: str, namespace: str) -> str:
+def missing_object_advice(text: str, namespace: str) -> str:
     """Return the sentence that names the Secret, ConfigMap or key to create, or an empty text."""
     absent = dict.fromkeys(
         f"{_KINDS[kind.lower()]} {namespace}/{name}" for kind, name in _ABSENT.findall(text)
@@ -207,13 +207,13 @@ def absent_object(text: str, namespace: str) -> str:
     return ""
 
 
-def telling_part(text: str) -> str:
+def error_cause(text: str) -> str:
     """Return the cause in the text, without the words of the runtime and the name of the pod around it."""
     command = _NO_COMMAND.search(text)
     return command[0] if command is not None else _WHOSE.sub("", text)
 
 
-def wrong_template(text: str, container: str) -> str:
+def template_error_advice(text: str, container: str) -> str:
     """Return the sentence that names the error in a container's own spec, or an empty text."""
     command = _NO_COMMAND.search(text)
     if command is not None:

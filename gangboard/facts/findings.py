@@ -70,7 +70,7 @@ def unit_finding(
     )
 
 
-def still_starting(
+def starting_finding(
     rule: UnitRule,
     unit: Unit,
     message: str,

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from gangboard.domain.dependencies import Unmet, unmet_dependencies
-from gangboard.domain.event import Event, NotMade
+from gangboard.domain.event import CreationFailure, Event
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller, ObjectRef
@@ -27,12 +26,13 @@ from gangboard.facts.cluster_view import NO_VIEW, ClusterView, Unobserved
 from gangboard.facts.jobs import (
     JobKey,
     age_of_hold,
-    asks_for_pods,
+    expected_pods,
     hold_key,
     job_key,
-    seats_of,
+    requests_pods,
     standing,
 )
+from gangboard.facts.roles import UnmetDependency, unmet_dependencies
 
 Linked = Owner | Pod | Group | Hold | QueueEntry
 """An object that can be part of a gang."""
@@ -86,7 +86,7 @@ class Gang:
     entries: tuple[QueueEntry, ...] = ()
     """Queue entries of its owner and its Jobs."""
     events: tuple[Event, ...] = ()
-    not_made: tuple[NotMade, ...] = ()
+    creation_failures: tuple[CreationFailure, ...] = ()
     """Events in which a controller reports that it could not create an object of this gang."""
     odd_references: tuple[str, ...] = ()
     """Sentences about its owner references."""
@@ -104,7 +104,7 @@ class Gang:
     """uid of a suspended owner or Job → its suspend in gangboard's own record."""
     victims: tuple[Victim, ...] = ()
     """Pods that make room for it and still exist, by name, as far as events tell."""
-    takers: Mapping[str, ObjectRef] = field(default_factory=dict)
+    preemptors: Mapping[str, ObjectRef] = field(default_factory=dict)
     """uid of a pod or group that took room from this gang, as events tell → the gang of that one."""
     roles_of_pods: Mapping[str, str] = field(default_factory=dict)
     """uid of a pod → the role of the owner that it belongs to, of owners that make pods without Jobs."""
@@ -137,7 +137,7 @@ class Gang:
         return self.kinds.get((reference.group, reference.kind), NO_TRAITS)
 
     @cached_property
-    def named(self) -> Mapping[tuple[str, str, str], Owner | Group]:
+    def objects_by_name(self) -> Mapping[tuple[str, str, str], Owner | Group]:
         """The owners in `middle` and the groups with an object, by (API group, kind, name)."""
         groups = (group for group in self.groups if group.entry is None)
         objects: tuple[Owner | Group, ...] = (*self.middle, *groups)
@@ -161,11 +161,11 @@ class Gang:
     def running(self) -> frozenset[str]:
         """uids of the child Jobs that ask for pods."""
         return frozenset(
-            uid for uid, job in self.child_jobs.items() if job.finish is None and asks_for_pods(job)
+            uid for uid, job in self.child_jobs.items() if job.finish is None and requests_pods(job)
         )
 
     @cached_property
-    def absent(self) -> Mapping[str, int]:
+    def missing_jobs(self) -> Mapping[str, int]:
         """Role → the number of its child Jobs that do not exist."""
         created = {job.meta.ref.name for job in self.child_jobs.values()}
         return {
@@ -174,15 +174,15 @@ class Gang:
         }
 
     @cached_property
-    def open_roles(self) -> Mapping[str, int]:
+    def unfinished_by_role(self) -> Mapping[str, int]:
         """Role → the number of its unfinished child Jobs, those that do not exist yet included."""
         unfinished = (job for job in self.child_jobs.values() if job.finish is None)
-        return Counter(job.role_name for job in unfinished) + Counter(self.absent)
+        return Counter(job.role_name for job in unfinished) + Counter(self.missing_jobs)
 
     @property
     def unfinished(self) -> int:
         """The number of unfinished child Jobs, those that do not exist yet included."""
-        return sum(self.open_roles.values())
+        return sum(self.unfinished_by_role.values())
 
     def unfinished_beside(self, job: Owner, chosen: frozenset[str]) -> int:
         """Return the number of unfinished Jobs besides this one and the chosen uids."""
@@ -190,7 +190,7 @@ class Gang:
         return self.unfinished - sum(self.child_jobs[uid].finish is None for uid in excluded)
 
     @cached_property
-    def unmet(self) -> Mapping[str, tuple[Unmet, ...]]:
+    def unmet(self) -> Mapping[str, tuple[UnmetDependency, ...]]:
         """Name of a waiting role of the owner → its dependencies that are not met yet."""
         return unmet_dependencies(self.owner)
 
@@ -245,18 +245,18 @@ class Gang:
         return {uid: group for group in self.pod_groups.values() for uid in group.meta.owner_uids}
 
     @cached_property
-    def sharers(self) -> Mapping[str, int]:
+    def jobs_per_group(self) -> Mapping[str, int]:
         """Name of a PodGroup → the number of unfinished child Jobs whose templates name it."""
         unfinished = (job for job in self.child_jobs.values() if job.finish is None)
         return Counter(job.group_name for job in unfinished)
 
     @cached_property
-    def seats(self) -> Mapping[str, int]:
+    def expected_pods(self) -> Mapping[str, int]:
         """Name of a PodGroup → the number of pods that running child Jobs have or will have in it."""
         seats: Counter[str] = Counter()
         for uid in self.running:
             job = self.child_jobs[uid]
-            seats[job.group_name] += seats_of(job)
+            seats[job.group_name] += expected_pods(job)
         return seats
 
     # Pods
@@ -271,7 +271,7 @@ class Gang:
         return {uid: tuple(of_job) for uid, of_job in pods.items()}
 
     @cached_property
-    def holding(self) -> frozenset[str]:
+    def pods_on_nodes(self) -> frozenset[str]:
         """uids of the pods that hold a node and are not being deleted."""
         return frozenset(
             pod.meta.ref.uid
@@ -285,7 +285,7 @@ class Gang:
         return frozenset([pod.meta.ref.uid for pod in self.pods if pod.is_ready])
 
     @cached_property
-    def standing_pods(self) -> frozenset[str]:
+    def member_pods(self) -> frozenset[str]:
         """uids of the pods that stand for a member now (`jobs.standing`)."""
         return frozenset([pod.meta.ref.uid for pod in standing(self.pods, self.jobs)])
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from gangboard.domain.pod import Pod
 from gangboard.facts.attempts import attempt_start, latest
 from gangboard.facts.dependencies import followers_due
-from gangboard.facts.unit import Unit, on_sick_nodes
+from gangboard.facts.unit import Unit, pods_on_unready_nodes
 
 COUNT_GRACE = timedelta(seconds=30)
 """Pods and groups come one by one: a count below what is needed is news after this long."""
@@ -67,7 +67,7 @@ def growing_until(unit: Unit) -> datetime | None:
 
     A member that is on its way out, or on a node that is not ready, is a loss and no growth.
     """
-    if on_sick_nodes(unit) or any(pod.is_live and pod.is_terminating for pod in unit.pods):
+    if pods_on_unready_nodes(unit) or any(pod.is_live and pod.is_terminating for pod in unit.pods):
         return None
     placed = [pod.scheduled.since for pod in unit.placed if pod.scheduled is not None]
     last = latest((unchanged_since(unit), newest_creation(unit.current), *placed))

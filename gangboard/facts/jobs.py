@@ -39,12 +39,12 @@ def is_paused(job: Owner) -> bool:
     return job.parallelism == 0 and bool(job.paused_parallelism)
 
 
-def asks_for_pods(job: Owner) -> bool:
+def requests_pods(job: Owner) -> bool:
     """Return whether a Job is neither suspended nor at parallelism 0."""
     return not job.suspended and job.parallelism != 0
 
 
-def seats_of(job: Owner) -> int:
+def expected_pods(job: Owner) -> int:
     """Return the number of pods that a Job has or will have at a time, without succeeded ones."""
     return max(0, job.desired - job.succeeded_pods)
 

@@ -22,16 +22,16 @@ from gangboard.domain.text import (
     shorten,
 )
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.attempts import has_lost, restart_under_way, whole_in_attempt
+from gangboard.facts.attempts import has_lost, restart_under_way, was_whole_in_attempt
 from gangboard.facts.creation_refusal import newest_creation_refusal, remedy
-from gangboard.facts.preemption import Preemption, takers_text
+from gangboard.facts.preemption import Preemption, preemptors_text
 from gangboard.facts.scheduler_text import (
     best_scheduler_message,
     has_rejected_pods,
     scheduler_errors,
     scheduler_messages,
 )
-from gangboard.facts.unit import Unit, on_sick_nodes, ready_count
+from gangboard.facts.unit import Unit, pods_on_unready_nodes, ready_count
 
 NODE_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC"})
 """Reasons of `DisruptionTarget` that say that the pod's node failed or is gone."""
@@ -45,28 +45,28 @@ _DISRUPTIONS = {
 _SKEW = timedelta(seconds=60)
 
 
-def is_loss(unit: Unit) -> bool:
+def has_unrecovered_loss(unit: Unit) -> bool:
     """Return whether it lost members that no restart of its own is bringing back.
 
     A restart or retry has a reason of its own, as long as nothing keeps its pods away.
     """
     if not has_lost(unit):
         return False
-    if on_sick_nodes(unit) or disrupted(unit):
+    if pods_on_unready_nodes(unit) or disrupted_pods(unit):
         return True
-    return are_kept_away(unit) or restart_under_way(unit) is None
+    return has_refused_members(unit) or restart_under_way(unit) is None
 
 
-def are_kept_away(unit: Unit) -> bool:
+def has_refused_members(unit: Unit) -> bool:
     """Return whether the scheduler or an admission refused members that it lacks."""
     if has_rejected_pods(unit):
         return True
     return unit.missing > 0 and newest_creation_refusal(unit) is not None
 
 
-def disrupted(unit: Unit) -> tuple[Pod, ...]:
+def disrupted_pods(unit: Unit) -> tuple[Pod, ...]:
     """Return pods that were or are being removed since the unit was last whole."""
-    whole = unit.memory.whole_at if whole_in_attempt(unit) else None
+    whole = unit.memory.whole_at if was_whole_in_attempt(unit) else None
     return tuple(
         pod
         for pod in unit.pods
@@ -77,16 +77,16 @@ def disrupted(unit: Unit) -> tuple[Pod, ...]:
     )
 
 
-def by_node(unit: Unit) -> tuple[Pod, ...]:
+def lost_with_node(unit: Unit) -> tuple[Pod, ...]:
     """Return members that were lost with their node."""
     return tuple(
         pod
-        for pod in disrupted(unit)
+        for pod in disrupted_pods(unit)
         if pod.disruption is not None and pod.disruption.reason in NODE_REASONS
     )
 
 
-def how_many_run(unit: Unit) -> str:
+def running_members_text(unit: Unit) -> str:
     """Return `3 of 4 members run`, with the quorum if that is not the size."""
     ready = ready_count(unit)
     text = f"{out_of(ready, unit.wanted, 'member')} {'runs' if ready == 1 else 'run'}"
@@ -112,7 +112,7 @@ def _of_the_gang(unit: Unit) -> str:
     return f", {running} of {whole} of {label(unit.owner.meta.ref)}"
 
 
-def how_they_left(unit: Unit, taken: Preemption | None = None) -> str:
+def disruption_text(unit: Unit, taken: Preemption | None = None) -> str:
     """Return ` 1 was evicted.`, by the disruption conditions of removed pods. Empty without any.
 
     `taken` names the preemptors. Preempted pods are deleted at once, and the caller has the preemptors as evidence.
@@ -122,12 +122,12 @@ def how_they_left(unit: Unit, taken: Preemption | None = None) -> str:
         texts.update(kind.disruptions)
     reasons = Counter(
         texts[pod.disruption.reason]
-        for pod in disrupted(unit)
+        for pod in disrupted_pods(unit)
         if pod.disruption is not None and pod.disruption.reason in texts
     )
     preempted = ""
     if taken is not None and taken.by:
-        preempted = f" Members were preempted by {takers_text(taken)}."
+        preempted = f" Members were preempted by {preemptors_text(taken)}."
         reasons.pop(_DISRUPTIONS["PreemptionByScheduler"], None)
     return preempted + "".join(
         f" {number} {'was' if number == 1 else 'were'} {text}."
@@ -217,7 +217,7 @@ def _tried(unit: Unit, waiting: int, reason: str) -> str:
         return reason
     if message is not None:
         # Members of a gang are tried as one; without a quorum each is told of itself.
-        tried = waiting - sum(pod.is_innocent and not pod.gates for pod in unit.unplaced)
+        tried = waiting - sum(pod.is_waiting_for_group and not pod.gates for pod in unit.unplaced)
         refused = tried if unit.quorum is not None else len(unit.refused) or tried
         if not refused:
             return sentence(f"{_wait(waiting)} for the rest of the group: {quote(message.reasons)}")
@@ -256,7 +256,7 @@ def missing_evidence(unit: Unit) -> tuple[Evidence, ...]:
     return tuple(evidence)
 
 
-def bring_back(sick: tuple[Node, ...]) -> tuple[str, ...]:
+def recover_nodes_advice(sick: tuple[Node, ...]) -> tuple[str, ...]:
     """Return the step that helps in any case. The evidence has the nodes as its sources."""
     if not sick:
         return ()
@@ -266,12 +266,12 @@ def bring_back(sick: tuple[Node, ...]) -> tuple[str, ...]:
     return (f"Bring nodes {listed} back: members are still bound to them.",)
 
 
-def give_up(unit: Unit) -> tuple[AdvisedStep, ...]:
+def force_delete_advice(unit: Unit) -> tuple[AdvisedStep, ...]:
     """Return the other step, if a silent node keeps pods whose successors are not made.
 
     Only the kubelet ends such pods by itself. A force-deleted pod may go on running, so the node must be off.
     """
-    stuck = [pod for pod in on_sick_nodes(unit) if pod.is_terminating]
+    stuck = [pod for pod in pods_on_unready_nodes(unit) if pod.is_terminating]
     if not stuck or not unit.missing:
         return ()
     nodes = sorted({pod.node for pod in stuck})

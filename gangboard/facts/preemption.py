@@ -46,14 +46,14 @@ def last_preemption(unit: Unit) -> Preemption | None:
     return Preemption(max(times), _takers(unit, events), events[0] if events else None)
 
 
-def takers_text(taken: Preemption | None) -> str:
+def preemptors_text(taken: Preemption | None) -> str:
     """Return the preemptors, by name if known."""
     if taken is None or not taken.by:
         return "pods of higher priority"
     return names(_name(ref) for ref in taken.by)
 
 
-def takers_evidence(taken: Preemption | None) -> tuple[Evidence, ...]:
+def preemptors_evidence(taken: Preemption | None) -> tuple[Evidence, ...]:
     """Return the preemptors as evidence, with the references by which pages show or hide names."""
     if taken is None:
         return ()
@@ -90,7 +90,7 @@ def never_preempts(unit: Unit) -> ObjectRef | None:
     return min(polite, key=lambda pod: pod.meta.ref.name).meta.ref
 
 
-def has_lost_all(unit: Unit) -> bool:
+def has_lost_all_pods(unit: Unit) -> bool:
     """Return whether a bare group has lost all its pods, which no controller re-creates."""
     if not is_bare_group(unit) or unit.pods or unit.foreign_pods:
         return False
@@ -144,7 +144,7 @@ def _is_of(unit: Unit, event: Event) -> bool:
 def _takers(unit: Unit, events: tuple[Event, ...]) -> tuple[ObjectRef, ...]:
     """Return the gangs of the preemptors, or the objects that the events name."""
     named = [event.related for event in events if event.related is not None]
-    gangs = [unit.gang.takers.get(ref.uid) for ref in named]
+    gangs = [unit.gang.preemptors.get(ref.uid) for ref in named]
     uids = {ref.uid for ref in named}
     remembered = [ref for ref in unit.memory.preempted_by if ref.uid not in uids]
     known = dict.fromkeys([*(ref for ref in gangs if ref is not None), *remembered])

@@ -239,7 +239,7 @@ _REQUESTED = "CapacityIsProvisioned"
 
 
 @dataclass(frozen=True, slots=True)
-class Provision:
+class ConsumedRequest:
     """A ProvisioningRequest and the waiting pods that consume it."""
 
     request: str
@@ -257,7 +257,7 @@ class Provision:
     """When waiting alone changes what is said."""
 
 
-def provisions(unit: Unit) -> tuple[Provision, ...]:
+def consumed_requests(unit: Unit) -> tuple[ConsumedRequest, ...]:
     """Return the requests that waiting pods consume, by name. Empty if requests cannot be read."""
     requests = unit.gang.cluster.autoscaling.requests
     if requests is None:
@@ -273,23 +273,27 @@ def provisions(unit: Unit) -> tuple[Provision, ...]:
     )
 
 
-def _provision(unit: Unit, name: str, pods: int, request: ProvisioningRequest | None) -> Provision:
+def _provision(
+    unit: Unit, name: str, pods: int, request: ProvisioningRequest | None
+) -> ConsumedRequest:
     if request is None:
-        return Provision(name, pods, "is not there: nobody brings nodes for pods that consume it")
+        return ConsumedRequest(
+            name, pods, "is not there: nobody brings nodes for pods that consume it"
+        )
     ref, failed, revoked = request.meta.ref, request.failed, request.revoked
     if failed is not None and failed.is_true:
-        return Provision(name, pods, f"has failed{_message_of(failed)}", ref=ref)
+        return ConsumedRequest(name, pods, f"has failed{_message_of(failed)}", ref=ref)
     if revoked is not None and revoked.is_true:
-        return Provision(name, pods, f"has lost what it had{_message_of(revoked)}", ref=ref)
+        return ConsumedRequest(name, pods, f"has lost what it had{_message_of(revoked)}", ref=ref)
     if request.provisioned is not None and request.provisioned.is_true:
         return _provisioned(unit, request, pods, request.provisioned)
     if request.accepted is None or not request.accepted.is_true:
-        return Provision(name, pods, "is not accepted yet", ref=ref)
+        return ConsumedRequest(name, pods, "is not accepted yet", ref=ref)
     why = _message_of(request.provisioned)
     if request.class_name == CHECK_CAPACITY:
         text = f"only asks whether there is room, and brings no nodes{why}"
-        return Provision(name, pods, text, ref=ref)
-    return Provision(
+        return ConsumedRequest(name, pods, text, ref=ref)
+    return ConsumedRequest(
         name,
         pods,
         f"is accepted, not provisioned yet{why}",
@@ -302,7 +306,7 @@ def _provision(unit: Unit, name: str, pods: int, request: ProvisioningRequest | 
 
 def _provisioned(
     unit: Unit, request: ProvisioningRequest, pods: int, condition: Condition
-) -> Provision:
+) -> ConsumedRequest:
     """Return the state of a provisioned request. Its nodes may be starting for a while."""
     name, ref = request.meta.ref.name, request.meta.ref
     since = condition.since.astimezone(UTC) if condition.since is not None else None
@@ -311,8 +315,10 @@ def _provisioned(
     if is_requested and condition.since is not None and unit.now - condition.since < PATIENCE:
         text = f"was provisioned at {since:%H:%M} UTC, its nodes may still be starting"
         until = condition.since + PATIENCE
-        return Provision(name, pods, text, coming=True, ref=ref, since=condition.since, until=until)
-    return Provision(name, pods, f"was provisioned{when}{_message_of(condition)}", ref=ref)
+        return ConsumedRequest(
+            name, pods, text, coming=True, ref=ref, since=condition.since, until=until
+        )
+    return ConsumedRequest(name, pods, f"was provisioned{when}{_message_of(condition)}", ref=ref)
 
 
 def _message_of(condition: Condition | None) -> str:

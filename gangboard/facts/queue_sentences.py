@@ -24,13 +24,13 @@ HEALTH = {
     QueueStanding.WAITS: Health.WAITING,
     QueueStanding.ADMITTED: Health.WAITING,
     QueueStanding.DEACTIVATED: Health.SUSPENDED,
-    QueueStanding.NOT_KNOWN: Health.UNKNOWN,
-    QueueStanding.NOBODY: Health.BLOCKED,
+    QueueStanding.UNKNOWN: Health.UNKNOWN,
+    QueueStanding.NOT_SERVED: Health.BLOCKED,
 }
 """What a suspended object is by how a queue stands to it."""
 
 
-def kept_jobs(gang: Gang, jobs: Iterable[Owner]) -> tuple[Owner, ...]:
+def jobs_suspended_by_queue(gang: Gang, jobs: Iterable[Owner]) -> tuple[Owner, ...]:
     """Return those of these Jobs of an owner that runs which a queue keeps suspended, and no Hold.
 
     A Hold keeps its Job suspended also when the queue admits it, so it goes before the queue.
@@ -48,19 +48,19 @@ def kept_jobs(gang: Gang, jobs: Iterable[Owner]) -> tuple[Owner, ...]:
     )
 
 
-def pods_to_be_admitted(unit: Unit) -> int:
+def pods_awaiting_admission(unit: Unit) -> int:
     """Return how many pods of the unit come when its queue admits their Jobs."""
     if not unit.held:
         return 0
     queue_statuses = unit.gang.queue_statuses
     return sum(
         job.desired
-        for job in kept_jobs(unit.gang, unit.jobs)
+        for job in jobs_suspended_by_queue(unit.gang, unit.jobs)
         if queue_statuses[job.meta.ref.uid].standing is not QueueStanding.DEACTIVATED
     )
 
 
-def health_in_queue(gang: Gang, subject: Owner) -> Health:
+def queue_health(gang: Gang, subject: Owner) -> Health:
     """Return what a suspended owner or Job is by how its queue stands to it.
 
     Without a Workload for so long it is blocked. One that has no conditions is not: Kueue writes none
@@ -74,7 +74,7 @@ def health_in_queue(gang: Gang, subject: Owner) -> Health:
 
 def is_overdue(gang: Gang, subject: Owner) -> bool:
     """Whether its admission system has given no sign about it for longer than one takes that runs."""
-    due = sign_due(gang, subject)
+    due = first_response_due(gang, subject)
     return due is not None and due <= gang.now
 
 
@@ -96,7 +96,7 @@ def is_not_resumed(gang: Gang, subject: Owner) -> bool:
     return due is not None and due <= gang.now
 
 
-def sign_due(gang: Gang, subject: Owner) -> datetime | None:
+def first_response_due(gang: Gang, subject: Owner) -> datetime | None:
     """Return when its admission system should have given a sign about it; None where it has, or need not.
 
     The sign is a Workload, which a Kueue that runs makes at once, and then a first condition of it.
@@ -130,14 +130,14 @@ def _missed_since(gang: Gang, subject: Owner) -> datetime | None:
 def of_owner(gang: Gang) -> str:
     """Return the sentence about a suspended owner that names a queue or has an entry in one."""
     state, who = gang.queue, label(gang.owner.meta.ref)
-    if state.standing is QueueStanding.NOBODY:
+    if state.standing is QueueStanding.NOT_SERVED:
         return (
             f"{who} waits for queue {state.queue}, but nobody admits it: this cluster serves no "
             f"{system(gang)} {entry_kind(gang)}s."
         )
-    if state.standing is QueueStanding.NOT_KNOWN and not gang.cluster.queue_systems:
+    if state.standing is QueueStanding.UNKNOWN and not gang.cluster.queue_systems:
         return f"{who} is held by queue {state.queue}, which gangboard does not read."
-    if state.standing is QueueStanding.NOT_KNOWN:
+    if state.standing is QueueStanding.UNKNOWN:
         return (
             f"{who} carries the queue label {state.queue}; whether it is admitted is not known: "
             f"{unseen(gang)}."
@@ -167,9 +167,9 @@ def _of_some(gang: Gang, jobs: list[Owner]) -> str:
     if state.by_owner:
         stay = "stays" if len(jobs) == 1 else "stay"
         return f"{of_owner(gang)} {who} {stay} suspended."
-    if state.standing is QueueStanding.NOT_KNOWN and not gang.cluster.queue_systems:
+    if state.standing is QueueStanding.UNKNOWN and not gang.cluster.queue_systems:
         return f"{who} {is_or_are(len(jobs))} held by queue {state.queue}, which gangboard does not read."
-    if state.standing is QueueStanding.NOT_KNOWN:
+    if state.standing is QueueStanding.UNKNOWN:
         carry = "carries" if len(jobs) == 1 else "carry"
         return (
             f"{who} {carry} the queue label {state.queue}; whether "
@@ -234,13 +234,13 @@ def unseen(gang: Gang) -> str:
     return f"the {entry_kind(gang)}s of {system(gang)} cannot be read"
 
 
-def taker_text(gang: Gang, message: QueueMessage) -> str:
+def preemptor_text(gang: Gang, message: QueueMessage) -> str:
     """Return for whom something was preempted, by name where it is known."""
-    taker = gang.takers.get(message.taker)
+    taker = gang.preemptors.get(message.taker)
     return f"{taker.namespace}/{taker.name}" if taker is not None else "another workload"
 
 
-def with_its_queue(gang: Gang, message: QueueMessage) -> QueueMessage:
+def with_queue_cause(gang: Gang, message: QueueMessage) -> QueueMessage:
     """Return the message with why the queue that it is about admits nobody, where that queue is known.
 
     A system says of one that is stopped that it is inactive: only the queue itself tells the two apart.
@@ -249,7 +249,7 @@ def with_its_queue(gang: Gang, message: QueueMessage) -> QueueMessage:
     if queue is None:
         return message
     if gang.queues.is_circular(queue):
-        several = names(str(one.name) for one in gang.queues.above(queue)[1:])
+        several = names(str(one.name) for one in gang.queues.lineage(queue)[1:])
         return replace(
             message,
             cause=f"{queue.name} is inactive: {several} are above each other",
@@ -291,9 +291,11 @@ def message_evidence(gang: Gang, state: QueueStatus) -> tuple[Evidence, ...]:
             continue
         found.append(Evidence(message.label, message.text, entry.meta.ref))
         found += _closed_evidence(gang, message)
-        taker = gang.takers.get(message.taker)
+        taker = gang.preemptors.get(message.taker)
         if taker is not None:
-            found.append(Evidence(f"preempted by {taker.kind}", taker_text(gang, message), taker))
+            found.append(
+                Evidence(f"preempted by {taker.kind}", preemptor_text(gang, message), taker)
+            )
     return tuple(found)
 
 

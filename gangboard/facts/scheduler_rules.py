@@ -15,7 +15,7 @@ from gangboard.domain.text import count, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.scheduler_text import scheduler_messages
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.plugins.rule import UnitRule
 
 Find = Callable[[Unit], Finding | None]
@@ -68,7 +68,7 @@ def gang_refusal(
     `fits` is the number of members that found nodes.
     """
     messages = scheduler_messages(unit, "Unschedulable")
-    if not messages or not lacks_room(unit):
+    if not messages or not lacks_nodes(unit):
         return None
     needed = unit.needed
     if fits is None:
@@ -108,7 +108,9 @@ def queue_of(unit: Unit) -> Queue | None:
     group = unit.group
     if group is None or not group.queue:
         return None
-    return unit.gang.queues.entrance(group.meta.ref.group, group.meta.ref.namespace, group.queue)
+    return unit.gang.queues.find_entry_queue(
+        group.meta.ref.group, group.meta.ref.namespace, group.queue
+    )
 
 
 def lacks_queue(unit: Unit, kind: str) -> bool:

@@ -15,11 +15,11 @@ from datetime import datetime, timedelta
 from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.placement_result import PlacementCause
-from gangboard.domain.pod import INNOCENT, Pod
+from gangboard.domain.pod import GROUP_WAIT_TEXTS, Pod
 from gangboard.facts.attempts import latest
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.unit import Unit, lacks_nodes
 
-LONGEST_KEPT = 4096
+LONGEST_CACHED = 4096
 """Characters of a text whose reading is kept: no cluster drives out all others' with a few texts."""
 _PREFIX = "pod group is unschedulable"
 _PREFIXES = re.compile(rf"^(?:{_PREFIX}, )+")
@@ -33,7 +33,7 @@ _REASONS = re.compile(
     r"\d{1,9}/\d{1,9} nodes are available: (.*?)(?:; (?:Saturated|Excluded) nodes \(.*)?$"
 )
 _NEXT_REASON = re.compile(r"[,.] (?=\d+ )")
-NO_ROOM = "Unschedulable"
+UNSCHEDULABLE = "Unschedulable"
 """The reason by which the scheduler says that it found no place."""
 ONE_SCHEDULER = "should have the same .spec.schedulerName"
 """Part of the error about pods of a group that name several schedulers (schedule_one_podgroup.go, 1.36 and 1.37)."""
@@ -78,7 +78,7 @@ class SchedulerMessage:
 
 def clean(text: str) -> str:
     """Return the text without empty preemption tails, doubled prefixes and a trailing comma."""
-    return _kept(text) if len(text) <= LONGEST_KEPT else _cleaned(text)
+    return _kept(text) if len(text) <= LONGEST_CACHED else _cleaned(text)
 
 
 def _cleaned(text: str) -> str:
@@ -104,7 +104,7 @@ def _strip_tails(line: str) -> str:
     return line.rstrip(" ,")
 
 
-def is_rejection(reason: str) -> bool:
+def is_failed_attempt(reason: str) -> bool:
     """Whether a pod or group with that reason, and the status False, was tried in vain.
 
     Also for a reason that this release does not know: schedulers get new ones.
@@ -114,17 +114,19 @@ def is_rejection(reason: str) -> bool:
 
 def is_error(reason: str) -> bool:
     """Return whether the reason of a failed attempt is an error instead of a lack of room."""
-    return is_rejection(reason) and reason != NO_ROOM
+    return is_failed_attempt(reason) and reason != UNSCHEDULABLE
 
 
 def rejected_pods(unit: Unit) -> tuple[Pod, ...]:
     """Return current pods without a node whose last attempt failed, for whatever reason."""
-    return tuple(pod for pod in unit.unplaced if is_rejection(unit.gang.failed_scheduling(pod)))
+    return tuple(
+        pod for pod in unit.unplaced if is_failed_attempt(unit.gang.failed_scheduling(pod))
+    )
 
 
 def has_rejected_pods(unit: Unit) -> bool:
     """Return whether any pod is in `rejected_pods`. It stops at the first."""
-    return any(is_rejection(unit.gang.failed_scheduling(pod)) for pod in unit.unplaced)
+    return any(is_failed_attempt(unit.gang.failed_scheduling(pod)) for pod in unit.unplaced)
 
 
 def group_refusal(unit: Unit) -> Condition | None:
@@ -134,7 +136,7 @@ def group_refusal(unit: Unit) -> Condition | None:
     pods are younger and untried.
     """
     placed = unit.group.placed if unit.group is not None else None
-    if placed is None or not placed.is_false or not lacks_room(unit):
+    if placed is None or not placed.is_false or not lacks_nodes(unit):
         return None
     if not all(pod.is_untried for pod in unit.unplaced) or placed.since is None:
         return placed
@@ -142,7 +144,7 @@ def group_refusal(unit: Unit) -> Condition | None:
     return None if created and min(created) > placed.since else placed
 
 
-def scheduler_messages(unit: Unit, reason: str = NO_ROOM) -> tuple[SchedulerMessage, ...]:
+def scheduler_messages(unit: Unit, reason: str = UNSCHEDULABLE) -> tuple[SchedulerMessage, ...]:
     """Return the messages with that reason about waiting pods, and about their group."""
     return _messages(unit, lambda word: word == reason)
 
@@ -211,7 +213,7 @@ def node_reasons(text: str) -> tuple[tuple[str, int], ...]:
 
 
 def _rank(text: str) -> int:
-    if any(innocent in text for innocent in INNOCENT):
+    if any(innocent in text for innocent in GROUP_WAIT_TEXTS):
         return -1
     if text == _PREFIX:
         return 0

@@ -19,7 +19,7 @@ from gangboard.facts.scheduler_text import SchedulerMessage
 from gangboard.facts.unit import Unit, ready_count
 
 
-def waits_since(unit: Unit, said: Iterable[SchedulerMessage]) -> datetime | None:
+def refused_since(unit: Unit, said: Iterable[SchedulerMessage]) -> datetime | None:
     """Return since when the scheduler refuses members that wait: by the first that it refused.
 
     The condition of a group stays False from one attempt to the next: nobody waits for longer than
@@ -45,13 +45,13 @@ def whole_since(unit: Unit) -> datetime | None:
     is_told = unit.succeeded_pods >= unit.succeeded > 0
     done = [pod for pod in unit.pods if pod.phase == "Succeeded"] if is_told else []
     ended = _last(_unready_since(pod) for pod in done) if done else None
-    if not unit.seats:
+    if not unit.expected_pods:
         return ended or _last(job.finish.at if job.finish else None for job in unit.jobs)
     times = [pod.ready.since if pod.ready is not None else None for pod in unit.ready]
     known = sorted([at for at in times if at is not None])
     if len(known) < len(times):
         return None
-    up = known[unit.seats - 1]
+    up = known[unit.expected_pods - 1]
     if not unit.succeeded:
         return up
     return up if ended is not None and ended <= up else None
@@ -84,7 +84,7 @@ def quorum_since(unit: Unit) -> datetime | None:
     return latest((times[needed - 1], lacking[0]))
 
 
-def fell_since(unit: Unit) -> datetime | None:
+def below_quorum_since(unit: Unit) -> datetime | None:
     """Return since when it has fewer members than it needs, by those that it lacks now."""
     lacking, spare = _lacking(unit), max(0, unit.wanted - unit.needed)
     if unit.foreign_pods or len(lacking) <= spare:
@@ -119,7 +119,7 @@ def not_formed_since(unit: Unit) -> datetime | None:
     return latest((attempt_start(unit), made, first_creation(unit.live)))
 
 
-def unmade_since(unit: Unit, due: datetime | None) -> datetime | None:
+def creation_overdue_since(unit: Unit, due: datetime | None) -> datetime | None:
     """Return `due`, when its controller should have begun, if it is seen that it made no others before.
 
     No object says when pods that were there have gone; their Job still counts them.
@@ -145,7 +145,7 @@ def problem_since(problem: ContainerProblem) -> datetime | None:
     )
 
 
-def announced_since(owner: Owner) -> datetime | None:
+def ending_announced_since(owner: Owner) -> datetime | None:
     """Return when its controller said how it ends, while its pods still terminate (KEP-3998)."""
     said = (
         find_condition(owner.conditions, name) for name in ("SuccessCriteriaMet", "FailureTarget")

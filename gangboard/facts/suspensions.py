@@ -109,7 +109,7 @@ def _with_manager(manager: str) -> str:
     return f"with {_KUBECTL}" if is_kubectl else f"by {quote(manager)}"
 
 
-def suspension_words(suspension: Suspension, link: str = "at") -> str:
+def suspension_text(suspension: Suspension, link: str = "at") -> str:
     """Return `by ada at 2026-11-27 02:19 UTC: make room`, without a full stop.
 
     The sentence is stored and can be days old when it is read, so it has the date. Its page shows the
@@ -119,21 +119,21 @@ def suspension_words(suspension: Suspension, link: str = "at") -> str:
     if suspension.at is not None:
         link = "at" if suspension.or_before else link
         before = " or before" if suspension.or_before else ""
-        at = f" {link} {minute_of(suspension.at)}{before}"
+        at = f" {link} {minute_text(suspension.at)}{before}"
     reason = f": {quote(suspension.reason)}" if suspension.reason.strip() else ""
     return f"{suspension.by}{at}{reason}"
 
 
-def authors_words(authors: Iterable[Suspension | None]) -> str:
+def authors_text(authors: Iterable[Suspension | None]) -> str:
     """Return the words of several authors, each once; empty if one of them is not known."""
     found = list(authors)
-    words = list(dict.fromkeys(suspension_words(one) for one in found if one is not None))
+    words = list(dict.fromkeys(suspension_text(one) for one in found if one is not None))
     if not words or None in found or len(words) > MOST_NAMED:
         return ""
     return "; ".join(words)
 
 
-def writers_words(writers: Iterable[FieldWriter | None]) -> str:
+def writers_text(writers: Iterable[FieldWriter | None]) -> str:
     """Return `with kubectl at …` of the same change on several objects; empty if their authors differ.
 
     Of several times it names the last.
@@ -142,14 +142,14 @@ def writers_words(writers: Iterable[FieldWriter | None]) -> str:
     authors = [one for one in found if one is not None]
     if not authors or len(authors) < len(found) or len({one.by for one in authors}) > 1:
         return ""
-    words = {suspension_words(one) for one in authors}
+    words = {suspension_text(one) for one in authors}
     if len(words) == 1:
         return words.pop()
     last = max(authors, key=lambda one: one.at.timestamp() if one.at else 0.0)
-    return f"{last.by}, the last {suspension_words(last).removeprefix(last.by).strip()}"
+    return f"{last.by}, the last {suspension_text(last).removeprefix(last.by).strip()}"
 
 
-def minute_of(at: datetime) -> str:
+def minute_text(at: datetime) -> str:
     """Return `2026-11-27 02:19 UTC`."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 

@@ -7,7 +7,7 @@ active one, so the concurrency policy decides about the next.
 
 from __future__ import annotations
 
-from gangboard.decode.owner_meta import WireActedMeta, WireOwnerMeta
+from gangboard.decode.owner_meta import WireActionMeta, WireOwnerMeta
 from gangboard.decode.wire import Int32, Wire, read_text
 from gangboard.domain.action import Verb
 from gangboard.domain.owner import Owner
@@ -28,7 +28,7 @@ class _WireCronJobSpec(Wire):
 class WireCronJob(Wire):
     """A CronJob as narrow as it is kept."""
 
-    metadata: WireActedMeta
+    metadata: WireActionMeta
     spec: _WireCronJobSpec | None = None
 
 

@@ -10,7 +10,7 @@ from itertools import compress
 import numpy as np
 
 from gangboard.domain.capacity import Shape
-from gangboard.domain.placement_result import Constraint, Eligibility, Excluded, Filter, When
+from gangboard.domain.placement_result import Constraint, Eligibility, ExcludedNodes, Filter, When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.matching import has_host_anti_affinity, one_per_domain_keys
 from gangboard.placement.node_columns import SAFE, BoolColumn, IntColumn, total
@@ -107,11 +107,11 @@ class FeasibleNodes:
         names: tuple[str, ...] = cache[place]
         return names
 
-    def _excluded(self, exclusion: _Exclusion) -> Excluded:
+    def _excluded(self, exclusion: _Exclusion) -> ExcludedNodes:
         places = np.flatnonzero(exclusion.mask)
         examples = tuple(self._snapshot.names[row] for row in places[:EXAMPLES].tolist())
         details = sorted(exclusion.details.items(), key=lambda pair: (-pair[1], pair[0]))
-        return Excluded(len(places), examples, tuple(details))
+        return ExcludedNodes(len(places), examples, tuple(details))
 
     # How many
 

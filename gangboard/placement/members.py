@@ -9,7 +9,14 @@ from decimal import Decimal
 
 from gangboard.domain.capacity import PlacementRequest, PodSet, Shape
 from gangboard.domain.pod import Pod
-from gangboard.domain.pod_constraints import AFFINITY, ANTI_AFFINITY, SPREAD, Needs, PodTerm, Spread
+from gangboard.domain.pod_constraints import (
+    AFFINITY,
+    ANTI_AFFINITY,
+    SPREAD,
+    PodConstraints,
+    PodTerm,
+    Spread,
+)
 from gangboard.domain.text import count, listed
 from gangboard.facts.unit import Unit
 from gangboard.placement.devices import may_be_served
@@ -20,7 +27,11 @@ from gangboard.placement.node_snapshot import snapshot_of
 OF_OTHERS = "anti-affinity of other pods"
 """Name of the unsupported case that another pod's inexact term may keep a pod away."""
 _Kind = tuple[
-    tuple[tuple[str, Decimal], ...], Needs, tuple[str, ...], frozenset[PodTerm], tuple[Spread, ...]
+    tuple[tuple[str, Decimal], ...],
+    PodConstraints,
+    tuple[str, ...],
+    frozenset[PodTerm],
+    tuple[Spread, ...],
 ]
 
 
@@ -209,7 +220,7 @@ def unread_text(resource: str) -> str:
 def shape_of(
     name: str,
     requests: Mapping[str, Decimal],
-    needs: Needs,
+    needs: PodConstraints,
     unsupported: tuple[str, ...],
     matched_terms: frozenset[PodTerm] = NO_TERMS,
     spreads: tuple[Spread, ...] = (),

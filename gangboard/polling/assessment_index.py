@@ -11,7 +11,7 @@ from functools import cache
 from gangboard.domain.capacity import ClusterCapacity, PodSet
 from gangboard.domain.group import Group
 from gangboard.domain.pod import Pod
-from gangboard.domain.pod_constraints import Needs, PodTerm
+from gangboard.domain.pod_constraints import PodConstraints, PodTerm
 from gangboard.placement.members import shape_of, unread_text
 from gangboard.placement.neighbours import matcher
 from gangboard.store.objects import pack, unpack
@@ -23,7 +23,7 @@ class PodKind:
 
     requests: tuple[tuple[str, Decimal], ...]
     """(resource, amount in base units), by name."""
-    needs: Needs
+    needs: PodConstraints
     matched: frozenset[PodTerm] = frozenset()
     """The terms of anti-affinity that it matched when it was looked at."""
     unread: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from typing import Any
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
 from gangboard.diagnosis.engine import assess
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.autoscaling import Autoscaling
 from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.event import Event
@@ -20,7 +21,6 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.verdict import Verdict
-from gangboard.domain.watch_state import WatchState
 from gangboard.facts.build_gang import GangObjects, build_gang
 from gangboard.facts.cluster_view import ClusterView
 from gangboard.facts.gang import Gang as GangModel
@@ -389,7 +389,7 @@ class Assessor:
                         for uid, taker in victims[root].items()
                         if isinstance(pod := objects.get(uid), Pod)
                     ],
-                    takers=cache.takers(told, entries),
+                    preemptors=cache.preemptors(told, entries),
                 ),
                 moment.cluster,
                 moment.now,

@@ -16,8 +16,7 @@ import msgspec
 from gangboard.domain.capacity import PODS, Amounts, ClusterCapacity, NodeInfo, Requested, Shape
 from gangboard.domain.placement_result import When
 from gangboard.domain.pod_constraints import ANTI_AFFINITY
-from gangboard.domain.resource_units import base_units, decimal_text
-from gangboard.domain.resources import is_accelerator
+from gangboard.domain.resources import base_units, decimal_text, is_accelerator
 from gangboard.placement.amounts import free as amount_left
 from gangboard.placement.amounts import taken
 from gangboard.placement.anti_affinity import most_one_per_domain
@@ -39,7 +38,7 @@ from gangboard.store.capacity import (
 )
 from gangboard.store.cluster_leases import ClusterLease
 from gangboard.store.observations import next_version, writing
-from gangboard.store.trends import AcceleratorSums, minute_of, record_point
+from gangboard.store.trends import AcceleratorSums, minute_text, record_point
 
 EVERY = 5.0
 """Seconds between two writes at the least."""
@@ -256,7 +255,7 @@ class TrendWriter:
         `all_seen`: nothing that gangs are judged by is hidden. No page is told: one that is read anew
         for something else shows the point, too.
         """
-        minute = minute_of(now)
+        minute = minute_text(now)
         if minute == self._written:
             return
         with writing(self._claim):

@@ -23,13 +23,13 @@ import gangboard
 from gangboard.decode.events import EVENT
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.event import Event
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.verdict import UnitMemory
-from gangboard.domain.watch_state import WatchState
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.visibility import (
     groups_seen,

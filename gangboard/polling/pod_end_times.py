@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.facts.builtin_controllers import makes_same_pod_anew
+from gangboard.facts.builtin_controllers import recreates_same_pod
 from gangboard.plugins import registry
 
 _MOST = 10 * 365 * 86_400
@@ -81,7 +81,7 @@ def held_pod(pod: Pod) -> HeldPod:
         stop_seconds=pod.stop_seconds,
         deadline=deadline,
         deleted_at=pod.meta.deleting_since,
-        comes_back=pod.stays or makes_same_pod_anew(controller),
+        comes_back=pod.stays or recreates_same_pod(controller),
         created_at=pod.meta.created_at,
     )
 

@@ -94,9 +94,11 @@ class Preemptions:
         if not self._links:
             return set()
         found = self._gangs_for(uid)
-        takers = {uid} if uid in self._of_taker else set()
-        takers = takers.union(*(self._takers_at[root] for root in touched & self._takers_at.keys()))
-        for taker in takers:
+        preemptors = {uid} if uid in self._of_taker else set()
+        preemptors = preemptors.union(
+            *(self._takers_at[root] for root in touched & self._takers_at.keys())
+        )
+        for taker in preemptors:
             if self._note_root(taker):
                 for event in self._of_taker[taker]:
                     found |= self._graph.gangs_of(self._links[event].keeper)
@@ -116,14 +118,16 @@ class Preemptions:
             link.victim, link.keeper = "", root or ""
         return found
 
-    def victims_for(self, takers: Iterable[str]) -> dict[str, str]:
+    def victims_for(self, preemptors: Iterable[str]) -> dict[str, str]:
         """Return the pods that are taken away for these pods and groups: uid → uid of the taker."""
-        links = (self._links[event] for taker in takers for event in self._of_taker.get(taker, ()))
+        links = (
+            self._links[event] for taker in preemptors for event in self._of_taker.get(taker, ())
+        )
         return {link.victim: link.taker for link in links if link.victim}
 
     def _gangs_for(self, victim: str) -> set[str]:
-        takers = {self._links[event].taker for event in self._of_victim.get(victim, ())}
-        return set().union(*(self._graph.gangs_of(taker) for taker in takers))
+        preemptors = {self._links[event].taker for event in self._of_victim.get(victim, ())}
+        return set().union(*(self._graph.gangs_of(taker) for taker in preemptors))
 
     def _note_root(self, taker: str) -> bool:
         """Note to which gang a taker belongs; return whether that is another than before."""

@@ -88,7 +88,7 @@ class QueueTracker:
         if name is None or known is None or known.meta.ref.uid != uid:
             return set()  # one of the same name is there already
         touched = self._gangs_below(name)
-        self._tree.drop(name)
+        self._tree.remove(name)
         return touched
 
     def named_by(self, waiting: Iterable[InQueue]) -> QueueTree:
@@ -96,8 +96,8 @@ class QueueTracker:
         found = QueueTree()
         for one in waiting:
             ref = one.meta.ref
-            entrance = self._tree.entrance(ref.group, ref.namespace, one.queue)
-            for queue in self._tree.above(entrance) if entrance is not None else ():
+            entrance = self._tree.find_entry_queue(ref.group, ref.namespace, one.queue)
+            for queue in self._tree.lineage(entrance) if entrance is not None else ():
                 found.put(queue)
             for name in _flavors_of(one):
                 if name in self._flavors:
@@ -135,7 +135,7 @@ class QueueTracker:
                 del self._waiting[place]
 
     def _gangs_below(self, name: QueueName) -> set[str]:
-        places = {one.place for one in self._tree.below(name)}
+        places = {one.place for one in self._tree.subtree(name)}
         return self._graph.gangs_of_any(uid for place in places for uid in self._waiting_at(place))
 
     def _waiting_at(self, place: _Place) -> Iterator[str]:

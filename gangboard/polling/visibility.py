@@ -11,12 +11,12 @@ from gangboard.decode.claim_objects import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME
 from gangboard.decode.node_claims import NODE_CLAIM
 from gangboard.decode.nodes import NODE
 from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
-from gangboard.domain.blueprint import Blueprint
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.group import Group
+from gangboard.domain.owner import Blueprint
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueVisibility
 from gangboard.domain.quota import Queue
-from gangboard.domain.watch_state import WatchState
 from gangboard.facts.cluster_view import Unobserved
 from gangboard.plugins import registry
 from gangboard.polling.resource_watch import Watched
@@ -204,13 +204,13 @@ def queue_visibility(visibility: Visibility, now: datetime) -> QueueVisibility:
     known = _of_queues(visibility)
     served = [one for one in known if one.state != WatchState.NOT_SERVED]
     if not known:
-        return QueueVisibility.NOT_KNOWN
+        return QueueVisibility.UNKNOWN
     if not served:
         return QueueVisibility.NOT_SERVED
     return (
         QueueVisibility.SERVED
         if all(tells_absence(one, now) for one in served)
-        else QueueVisibility.NOT_KNOWN
+        else QueueVisibility.UNKNOWN
     )
 
 

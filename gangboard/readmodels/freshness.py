@@ -82,17 +82,17 @@ class Freshness:
     @property
     def has_not(self) -> str:
         """`has not answered`, or read by nobody."""
-        return cluster_reach.silent_since_words(self.problem)
+        return cluster_reach.silent_since_text(self.problem)
 
     @property
     def has_not_once(self) -> str:
         """`has never answered`, or was read by nobody yet."""
-        return cluster_reach.always_silent_words(self.problem)
+        return cluster_reach.always_silent_text(self.problem)
 
     @property
     def does_not(self) -> str:
         """`does not answer`, or is read by nobody."""
-        return cluster_reach.silent_words(self.problem)
+        return cluster_reach.silent_text(self.problem)
 
     @property
     def is_stale(self) -> bool:

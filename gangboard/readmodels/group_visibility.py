@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.text import listed
-from gangboard.domain.watch_state import WatchState
 from gangboard.pages.core.rows import shown
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.unseen import unseen_sentence, unseen_states

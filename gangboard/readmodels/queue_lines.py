@@ -49,7 +49,7 @@ class QueuesOfCluster:
         if not entry.is_in_use or entry.is_variant:
             return
         if entry.has_quota and entry.admitted_by:
-            holder = self.tree.entrance(ref.group, "", entry.admitted_by)
+            holder = self.tree.find_entry_queue(ref.group, "", entry.admitted_by)
             if holder is not None:
                 self._holders[holder.name].append(entry)
         elif entry.is_waiting:
@@ -60,7 +60,7 @@ class QueuesOfCluster:
     def add_gang(self, gang: QueuedGang) -> None:
         """Put a gang of a scheduler where it waits, and where it has quota: it may do both."""
         ref = gang.group.meta.ref
-        queue = self.tree.entrance(ref.group, ref.namespace, gang.group.queue)
+        queue = self.tree.find_entry_queue(ref.group, ref.namespace, gang.group.queue)
         if queue is None:
             return
         is_in_it = gang.is_unknown or gang.waiting is not None or gang.holding is not None
@@ -81,7 +81,7 @@ class QueuesOfCluster:
     def queue_of(self, entry: QueueEntry) -> Queue | None:
         """Return the queue that admits an entry, or would; None where what it names leads nowhere."""
         ref = entry.meta.ref
-        entrance = self.tree.entrance(ref.group, ref.namespace, entry.queue)
+        entrance = self.tree.find_entry_queue(ref.group, ref.namespace, entry.queue)
         if entrance is None or entrance.level is not QueueLevel.ALIAS:
             return entrance
         return self.tree.get(entrance.parent)
@@ -96,10 +96,10 @@ class QueuesOfCluster:
 
     def sharing(self, queue: Queue) -> tuple[Queue, ...]:
         """Return all with which a queue shares quota, itself among them, by name."""
-        top = self.tree.above(queue)[-1]
+        top = self.tree.lineage(queue)[-1]
         # What is named and not there still joins those that name it.
         root = top.parent if top.parent is not None else top.name
-        found = (self.tree.get(name) for name in self.tree.below(root))
+        found = (self.tree.get(name) for name in self.tree.subtree(root))
         return tuple(
             sorted(
                 (one for one in found if one is not None and one.level is not QueueLevel.ALIAS),

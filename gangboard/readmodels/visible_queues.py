@@ -153,7 +153,7 @@ def visible_aliases(
 
 def shared_names(queues: QueuesOfCluster, queue: Queue) -> tuple[str, ...]:
     """Return the names of what a queue shares quota in, nearest first, whether it exists or is only named."""
-    above = queues.tree.above(queue)
+    above = queues.tree.lineage(queue)
     names = dict.fromkeys(level.parent.name for level in above if level.parent is not None)
     return tuple(map(printable, names))
 

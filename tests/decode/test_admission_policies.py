@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gangboard.decode.admission_policies import BINDING, POLICY, digest_of
+from gangboard.decode.admission_policies import BINDING, POLICY, policy_digest
 from tests.controlplane.client import Client
 from tests.controlplane.cluster import ControlPlane
 from tests.decode.reading import Json, model, with_identity
@@ -46,11 +46,13 @@ def changed(path: str, value: Any) -> Json:
 
 
 def test_what_a_server_fills_in_is_no_change() -> None:
-    assert digest_of(as_served()) == digest_of(SPEC)
+    assert policy_digest(as_served()) == policy_digest(SPEC)
     served = as_served()
     del served["failurePolicy"]  # the API's default is the word that is written there
-    assert digest_of(served) == digest_of(SPEC)
-    assert digest_of({**as_served(), "variables": None, "auditAnnotations": []}) == digest_of(SPEC)
+    assert policy_digest(served) == policy_digest(SPEC)
+    assert policy_digest(
+        {**as_served(), "variables": None, "auditAnnotations": []}
+    ) == policy_digest(SPEC)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +77,7 @@ def test_what_a_server_fills_in_is_no_change() -> None:
     ],
 )
 def test_a_change_is_a_change(path: str, value: Any) -> None:
-    assert digest_of(changed(path, value)) != digest_of(SPEC)
+    assert policy_digest(changed(path, value)) != policy_digest(SPEC)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +91,7 @@ def test_a_change_is_a_change(path: str, value: Any) -> None:
     ],
 )
 def test_a_changed_binding_is_a_change(other: Json) -> None:
-    assert digest_of({**BINDING_SPEC, **other}) != digest_of(BINDING_SPEC)
+    assert policy_digest({**BINDING_SPEC, **other}) != policy_digest(BINDING_SPEC)
 
 
 def test_only_the_objects_of_our_name_are_asked_for_and_kept() -> None:
@@ -98,10 +100,10 @@ def test_only_the_objects_of_our_name_are_asked_for_and_kept() -> None:
         assert resource.query == (("fieldSelector", "metadata.name=gangboard-hold"),)
         assert not resource.needed
         ours = with_identity({"spec": spec}, "gangboard-hold", namespace="")
-        assert model(resource, ours).digest == digest_of(spec)
+        assert model(resource, ours).digest == policy_digest(spec)
         assert model(resource, with_identity({"spec": spec}, "of-another", namespace="")) is None
         empty = model(resource, with_identity({"spec": None}, "gangboard-hold", namespace=""))
-        assert empty.digest != digest_of(spec)
+        assert empty.digest != policy_digest(spec)
 
 
 @pytest.fixture
@@ -135,8 +137,8 @@ def test_what_a_real_server_makes_of_it(
 ) -> None:
     served = serve(controlplane_137.client, MANIFEST_POLICY, "v1")
     assert served == as_served() != SPEC
-    assert digest_of(served) == digest_of(SPEC)
-    assert digest_of(serve(controlplane_137.client, MANIFEST_BINDING, "v1")) == digest_of(
+    assert policy_digest(served) == policy_digest(SPEC)
+    assert policy_digest(serve(controlplane_137.client, MANIFEST_BINDING, "v1")) == policy_digest(
         BINDING_SPEC
     )
 
@@ -146,7 +148,7 @@ def test_what_a_real_1_35_makes_of_it_in_v1beta1(
 ) -> None:
     served = serve(controlplane_135_map.client, MANIFEST_POLICY, "v1beta1")
     assert served == as_served()
-    assert digest_of(served) == digest_of(SPEC)
-    assert digest_of(serve(controlplane_135_map.client, MANIFEST_BINDING, "v1beta1")) == digest_of(
-        BINDING_SPEC
-    )
+    assert policy_digest(served) == policy_digest(SPEC)
+    assert policy_digest(
+        serve(controlplane_135_map.client, MANIFEST_BINDING, "v1beta1")
+    ) == policy_digest(BINDING_SPEC)

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.pod_constraints import HOSTNAME, Needs
+from gangboard.domain.pod_constraints import HOSTNAME, PodConstraints
 from gangboard.placement.matching import matches_pod
 from tests.decode.needing import REQUIRED, SELECTOR, ZONE, by_host, pod
 from tests.decode.reading import Json
 
 
-def anti(*terms: Json, **more: Any) -> Needs:
+def anti(*terms: Json, **more: Any) -> PodConstraints:
     labels = more.pop("labels", {"app": "train", "rank": "0"})
     namespace = more.pop("namespace", "team-a")
     affinity = {"podAntiAffinity": {REQUIRED: list(terms)}}
@@ -146,4 +146,4 @@ def test_one_term_of_each_sort() -> None:
 
 def test_a_term_without_a_selector_keeps_nobody_apart() -> None:
     # LabelSelectorAsSelector: a null selector matches nothing, an empty one everything.
-    assert anti(by_host(None)) == Needs()
+    assert anti(by_host(None)) == PodConstraints()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gangboard.decode.fingerprints import decoder_fingerprint
-from gangboard.decode.pods import pods_naming
+from gangboard.decode.pods import pod_resource
 from gangboard.domain.group import GroupMark
 from gangboard.domain.pod import Pod
 from tests.decode.reading import Json, model, with_identity
@@ -15,7 +15,7 @@ from tests.decode.reading import Json, model, with_identity
 TOY = GroupMark("toys.example/flock", False, "Flock.toys.example")
 HIVE = GroupMark("bees.example/hive", True, "Hive.bees.example", ("queen",))
 HERD = GroupMark("cows.example/herd", True, "Herd.cows.example", ("cowboy",), any_name=True)
-PODS = pods_naming((TOY, HIVE, HERD))
+PODS = pod_resource((TOY, HIVE, HERD))
 
 
 def a_pod(scheduler: str | None = "default-scheduler", core: str = "", **marks: Any) -> Pod:
@@ -86,7 +86,7 @@ def test_a_key_elsewhere_in_the_annotations_is_none() -> None:
 
 
 def test_other_marks_are_another_decoder() -> None:
-    assert decoder_fingerprint(PODS) != decoder_fingerprint(pods_naming((TOY,)))
-    assert decoder_fingerprint(pods_naming((TOY, HIVE))) != decoder_fingerprint(
-        pods_naming((HIVE._replace(schedulers=()), TOY))
+    assert decoder_fingerprint(PODS) != decoder_fingerprint(pod_resource((TOY,)))
+    assert decoder_fingerprint(pod_resource((TOY, HIVE))) != decoder_fingerprint(
+        pod_resource((HIVE._replace(schedulers=()), TOY))
     )

@@ -7,7 +7,7 @@ import tracemalloc
 
 import pytest
 
-from gangboard.decode.list_watch_decoder import MOST_OBJECTS, TooLargeError, read_page
+from gangboard.decode.list_watch_decoder import MAX_PAGE_OBJECTS, TooLargeError, read_page
 from gangboard.decode.pods import POD
 from tests.decode.reading import list_body, with_identity
 
@@ -37,6 +37,6 @@ def test_a_page_of_too_many_objects_costs_nothing(item: bytes) -> None:
 
 
 def test_twice_as_many_as_are_asked_for_are_read() -> None:
-    assert len(read_page(page_of(SMALLEST, MOST_OBJECTS), POD).objects) == MOST_OBJECTS
-    page = read_page(page_of(b"{}", MOST_OBJECTS), POD)
-    assert (len(page.objects), len(page.problems)) == (0, MOST_OBJECTS)
+    assert len(read_page(page_of(SMALLEST, MAX_PAGE_OBJECTS), POD).objects) == MAX_PAGE_OBJECTS
+    page = read_page(page_of(b"{}", MAX_PAGE_OBJECTS), POD)
+    assert (len(page.objects), len(page.problems)) == (0, MAX_PAGE_OBJECTS)

@@ -9,7 +9,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import (
     HOSTNAME,
     HostPort,
-    Needs,
+    PodConstraints,
     Requirement,
     Term,
     Toleration,
@@ -20,7 +20,7 @@ from tests.decode.reading import Json, model, read, with_identity
 
 
 def test_a_pod_that_asks_for_nothing() -> None:
-    assert needs() == Needs()
+    assert needs() == PodConstraints()
     assert (
         needs(
             nodeSelector=None,
@@ -32,7 +32,7 @@ def test_a_pod_that_asks_for_nothing() -> None:
             preemptionPolicy=None,
             containers=[{"name": "c", "ports": None}],
         )
-        == Needs()
+        == PodConstraints()
     )
 
 
@@ -117,7 +117,7 @@ def test_soft_constraints_are_no_needs() -> None:
             {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}
         ],
     )
-    assert found == Needs()
+    assert found == PodConstraints()
 
 
 def test_what_can_only_take_nodes_away_is_named() -> None:
@@ -155,7 +155,7 @@ def test_what_can_only_take_nodes_away_is_named() -> None:
     ],
 )
 def test_volumes_that_fit_everywhere(source: Json) -> None:
-    assert needs(volumes=[{"name": "v", **source}]) == Needs()
+    assert needs(volumes=[{"name": "v", **source}]) == PodConstraints()
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_features_that_a_node_must_declare(spec: Json) -> None:
     ],
 )
 def test_twins_that_any_node_can_run(spec: Json) -> None:
-    assert needs(**spec) == Needs()
+    assert needs(**spec) == PodConstraints()
 
 
 def test_devices_of_a_class_could_be_anywhere() -> None:
@@ -216,7 +216,7 @@ def test_devices_of_a_class_could_be_anywhere() -> None:
 
 
 def test_equal_needs_are_one_object() -> None:
-    def made(number: int) -> Needs:
+    def made(number: int) -> PodConstraints:
         return pod(
             labels={"app": "train", "rank": str(number)},
             nodeSelector={"pool": "gpu"},

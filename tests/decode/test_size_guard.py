@@ -10,7 +10,7 @@ import pytest
 
 from gangboard.decode.list_watch_decoder import TooLargeError, read_event, read_object, read_page
 from gangboard.decode.pods import POD
-from gangboard.decode.size_guard import MOST_OF_OBJECT, MOST_OF_PAGE, is_denser
+from gangboard.decode.size_guard import MAX_OBJECT_ITEMS, MAX_PAGE_ITEMS, has_more_items
 from gangboard.domain.api_resource import DecodeError
 from tests.decode.reading import list_body, with_identity
 
@@ -88,7 +88,7 @@ def test_an_object_that_is_asked_for_by_name_is_held_to_the_same() -> None:
 
 
 def test_what_is_in_a_text_counts_for_nothing() -> None:
-    text = '{[,"\\' * MOST_OF_OBJECT
+    text = '{[,"\\' * MAX_OBJECT_ITEMS
     told = with_identity({}, "a")
     told["metadata"]["annotations"] = {text: text}
     assert read_object(json.dumps(told).encode(), POD).metadata.name == "a"
@@ -96,12 +96,12 @@ def test_what_is_in_a_text_counts_for_nothing() -> None:
 
 def test_an_object_may_have_as_much_as_the_bound() -> None:
     # One array and the separators between its items: 100,000 in all.
-    at_bound = f"[{many(MOST_OF_OBJECT, '1')}]".encode()
-    assert not is_denser(at_bound, MOST_OF_OBJECT)
-    assert is_denser(at_bound[:-1] + b",1]", MOST_OF_OBJECT)
+    at_bound = f"[{many(MAX_OBJECT_ITEMS, '1')}]".encode()
+    assert not has_more_items(at_bound, MAX_OBJECT_ITEMS)
+    assert has_more_items(at_bound[:-1] + b",1]", MAX_OBJECT_ITEMS)
 
 
 @pytest.mark.parametrize("text", [b'"' + b'\\"' * 2_000_000, b'"' * 4_000_001, b'"\\' * 2_000_000])
 def test_a_text_without_an_end_is_gone_through_once(text: bytes) -> None:
     """Twice for each of its quotes, this would take hours."""
-    assert not is_denser(b"{[," * MOST_OF_OBJECT + text, MOST_OF_PAGE)
+    assert not has_more_items(b"{[," * MAX_OBJECT_ITEMS + text, MAX_PAGE_ITEMS)

@@ -43,10 +43,18 @@ def port(number: int) -> pod_constraints.WirePlacedSpec:
 
 HOSTILE: dict[str, tuple[Callable[[int], object], int, int]] = {
     # what is asked, how often, MiB that may be kept were all as heavy as it is taken for
-    "tolerations": (lambda number: pod_constraints.read_needs(spec(number), "team", ()), 12, 100),
-    "a host port": (lambda number: pod_constraints.read_needs(port(number), "team", ()), 120, 70),
+    "tolerations": (
+        lambda number: pod_constraints.read_pod_constraints(spec(number), "team", ()),
+        12,
+        100,
+    ),
+    "a host port": (
+        lambda number: pod_constraints.read_pod_constraints(port(number), "team", ()),
+        120,
+        70,
+    ),
     "a name in a device class": (
-        lambda number: pod_constraints.read_needs(
+        lambda number: pod_constraints.read_pod_constraints(
             pod_constraints.WirePlacedSpec(),
             "team",
             (f"deviceclass.resource.kubernetes.io/{LONG}{number}",),

@@ -5,7 +5,7 @@ from pathlib import Path
 import yaml
 
 from gangboard.decode import admission_policies
-from gangboard.decode.admission_policies import digest_of
+from gangboard.decode.admission_policies import policy_digest
 from gangboard.domain.hold_manifest import POLICY_NAME, POLICY_VERSIONS, RESOURCE, policy_manifests
 from simulator.hold import INSTALLATION
 
@@ -32,7 +32,7 @@ def test_a_binding_and_its_policy_have_the_name_that_is_looked_for() -> None:
     policy, binding = policy_manifests()
     assert policy["metadata"]["name"] == binding["metadata"]["name"] == POLICY_NAME
     assert binding["spec"]["policyName"] == admission_policies.POLICY_NAME == POLICY_NAME
-    assert digest_of(policy["spec"]) != digest_of(binding["spec"])
+    assert policy_digest(policy["spec"]) != policy_digest(binding["spec"])
 
 
 def test_kubectl_get_holds_shows_job_author_end_and_age() -> None:

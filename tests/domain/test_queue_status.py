@@ -76,9 +76,9 @@ def test_a_label_on_a_job_counts_where_its_owner_is_in_no_queue() -> None:
     free, managed = a_jobset("free"), a_jobset("managed", queue="lq")
     for owner, visibility, standing in (
         (free, "served", QueueStanding.WAITS),
-        (free, "not-served", QueueStanding.NOBODY),
+        (free, "not-served", QueueStanding.NOT_SERVED),
         (managed, "served", QueueStanding.FREE),
-        (managed, "not-served", QueueStanding.NOBODY),
+        (managed, "not-served", QueueStanding.NOT_SERVED),
     ):
         (job,) = child_jobs(owner, suspended=True, queue="own")
         assert (

@@ -15,11 +15,11 @@ import numpy as np
 from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
 from gangboard.domain.placement_result import (
     Eligibility,
-    Excluded,
+    ExcludedNodes,
     Filter,
     Fit,
     FitAnswer,
-    Total,
+    ResourceTotal,
     When,
 )
 from gangboard.domain.pod_constraints import HOSTNAME, PodTerm, Spread, Terms
@@ -150,7 +150,7 @@ def eligibility(
         if found[1]:
             details.setdefault(found[0], Counter())[found[1]] += 1
     excluded = {
-        one: Excluded(len(names[one]), tuple(names[one][:EXAMPLES]), _ranked(details.get(one)))
+        one: ExcludedNodes(len(names[one]), tuple(names[one][:EXAMPLES]), _ranked(details.get(one)))
         for one in Filter
         if one in names
     }
@@ -167,13 +167,15 @@ def totals(
     target: int,
     nodes: Sequence[NodeInfo],
     topology_keys: Sequence[str] = (),
-) -> tuple[Total, ...]:
+) -> tuple[ResourceTotal, ...]:
     """Return the same as `totals.totals`."""
     asked = [wanted(pod_set.shape) for pod_set in pod_sets]
     counts = [pod_set.count for pod_set in pod_sets]
     resources = sorted({resource for one in asked for resource in one})
     return tuple(
-        Total(resource, least([one.get(resource, 0) for one in asked], counts, target), *sums)
+        ResourceTotal(
+            resource, least([one.get(resource, 0) for one in asked], counts, target), *sums
+        )
         for resource, sums in zip(
             resources, _sums(pod_sets, nodes, topology_keys, resources), strict=True
         )

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from gangboard.domain.health import Health
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from gangboard.facts.unit import Unit
 from tests.domain_objects import with_cluster
 from tests.placement.making import node
@@ -14,7 +14,7 @@ from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
 from tests.rules.waiting import gang, room_of, selecting, with_room
 
-CLAIMS = Needs(unsupported=("resource claims",))
+CLAIMS = PodConstraints(unsupported=("resource claims",))
 FREE = room_of(node("n0"), node("n1"))
 
 

@@ -1,7 +1,7 @@
 """`exceeds-capacity`: more than the nodes have even when every pod that can leave had left."""
 
 from gangboard.domain.health import Health
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from tests.placement.making import node
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
@@ -56,8 +56,8 @@ def test_the_blocked_shape_wins_over_the_short_one() -> None:
     room = room_of(node("n0"), node("n1", used=4))
     unit = mixed(
         room,
-        ("workers", 3, asks(4), Needs()),
-        ("driver", 1, asks(cpu="1"), Needs()),
+        ("workers", 3, asks(4), PodConstraints()),
+        ("driver", 1, asks(cpu="1"), PodConstraints()),
     )
     finding = found("exceeds-capacity", unit)
     assert finding.health is Health.BLOCKED

@@ -211,10 +211,10 @@ def test_a_queue_of_pods_goes_on() -> None:
     """One of two is done: three are asked for now, and nobody was lost."""
     job = a_queue(done=1)
     runs, done = a_pod("train-1", of=job, on="n0"), a_pod("train-0", of=job, phase="Succeeded")
-    not_made = unit_of(job, runs, done, memory=was_whole(2))
-    assert ask("lost-members", not_made) is None
-    assert first(not_made) == "pods-not-created"
-    assert found("pods-not-created", not_made).health is Health.STARTING
+    creation_failures = unit_of(job, runs, done, memory=was_whole(2))
+    assert ask("lost-members", creation_failures) is None
+    assert first(creation_failures) == "pods-not-created"
+    assert found("pods-not-created", creation_failures).health is Health.STARTING
     new = a_pod("train-2", of=job, on="n1", ready=False, created_at=ago(2))
     made = unit_of(job, runs, done, new, memory=was_whole(2))
     assert first(made) == "starting"

@@ -8,7 +8,7 @@ import pytest
 from gangboard.domain.capacity import ClusterCapacity, PodSet, Requested, RunningGang
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from gangboard.facts.unit import Unit
 from gangboard.placement.members import shape_of
 from tests.domain_objects import a_job
@@ -31,7 +31,7 @@ def resident(
     **fields: Any,
 ) -> RunningGang:
     loads = {name: Requested({GPU: 4}, 1) for name in nodes}
-    pod_set = PodSet(shape_of("eval", asks(4), Needs(), also), waits)
+    pod_set = PodSet(shape_of("eval", asks(4), PodConstraints(), also), waits)
     given = {"priority": 0, "whole": whole, "waits": (pod_set,) if waits else (), **fields}
     return RunningGang(ref.uid, ref, loads=loads, **given)
 

@@ -1,13 +1,13 @@
 """`spread-constraints`: `node(s) didn't match pod topology spread constraints`."""
 
 from gangboard.domain.health import Health
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from tests.placement.making import node
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
 from tests.rules.waiting import gang, plain, room_of, values
 
-SPREAD = Needs(unsupported=("topology spread constraints",))
+SPREAD = PodConstraints(unsupported=("topology spread constraints",))
 FREE = room_of(node("n0"), node("n1"))
 SAYS = (
     "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) didn't match pod topology "
@@ -27,7 +27,7 @@ def test_the_amounts_would_fit() -> None:
 
 
 def test_the_labels_by_which_they_go_are_named() -> None:
-    both = Needs(
+    both = PodConstraints(
         unsupported=("spread constraints",), spread_keys=("kubernetes.io/hostname", "zone")
     )
     unit = gang(2, asks(4), FREE, needs=both, text=SAYS)

@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from gangboard.domain.event import Event
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
-from gangboard.domain.resource_units import units
+from gangboard.domain.resources import scheduler_units
 from gangboard.domain.text import count, is_or_are, out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
@@ -113,8 +113,8 @@ def _lacking(
         if resource in available and amount > available[resource]:
             remaining = max(Decimal(0), available[resource])
             yield (
-                amount_of(resource, units(resource, amount)),
-                bare(resource, units(resource, remaining)),
+                amount_of(resource, scheduler_units(resource, amount)),
+                bare(resource, scheduler_units(resource, remaining)),
             )
 
 
@@ -237,7 +237,7 @@ def _asked_by(held: Sequence[Pod]) -> Iterator[Evidence]:
     """Yield the requests and the condition of the first of these placeholders."""
     for pod in held[:1]:
         requests = ", ".join(
-            amount_of(name, units(name, size), named=True)
+            amount_of(name, scheduler_units(name, size), named=True)
             for name, size in sorted(pod.requests.items())
         )
         yield Evidence("requests of a placeholder", requests or "none", pod.meta.ref)

@@ -12,7 +12,7 @@ from functools import partial
 from gangboard.domain.action import ClusterLevers, PolicyState, Step, StepKind, Verb
 from gangboard.domain.hold import HOLD_LEVER, Hold
 from gangboard.domain.owner import Owner
-from gangboard.domain.shell import roles_command
+from gangboard.domain.shell import rbac_command
 from gangboard.domain.text import label, sentence
 from gangboard.facts.gang import Gang
 from gangboard.levers.hold.requests import create_hold, delete_hold, hold_name, made_holds
@@ -77,7 +77,7 @@ class HoldLever(Lever):
 
     def unavailable(self, levers: ClusterLevers) -> PlanRefusal | None:
         """Refuse a cluster whose Hold is known to be missing or changed. Elsewhere the dry run decides."""
-        needs = roles_command(levers.cluster, levers.context)
+        needs = rbac_command(levers.cluster, levers.context)
         text = _half(levers.hold_sentence)
         if levers.hold is PolicyState.MISSING:
             return PlanRefusal(text or "the Hold is not installed here", needs)

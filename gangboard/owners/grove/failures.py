@@ -159,13 +159,13 @@ def evidence(unit: Unit) -> tuple[Evidence, ...]:
 
 def clique_named(unit: Unit, name: str) -> Owner | None:
     """Return a PodClique of the gang, None if it does not exist."""
-    thing = unit.gang.named.get((GROUP, PODCLIQUE, name))
+    thing = unit.gang.objects_by_name.get((GROUP, PODCLIQUE, name))
     return thing if isinstance(thing, Owner) else None
 
 
 def podgang_named(unit: Unit, name: str) -> Group | None:
     """Return a PodGang of the gang, None if it does not exist."""
-    thing = unit.gang.named.get((*PODGANGS, name))
+    thing = unit.gang.objects_by_name.get((*PODGANGS, name))
     return thing if isinstance(thing, Group) else None
 
 
@@ -199,7 +199,11 @@ def error_of(unit: Unit, wanted: Callable[[Owner], bool] = _any) -> Owner | None
     """Return the nearest object above the pods of a unit that has an error, its PodClique first."""
     clique = clique_of(unit)
     above = clique.meta.controller if clique is not None else None
-    group = unit.gang.named.get((GROUP, SCALING_GROUP, above.name)) if above is not None else None
+    group = (
+        unit.gang.objects_by_name.get((GROUP, SCALING_GROUP, above.name))
+        if above is not None
+        else None
+    )
     for thing in (clique, group, unit.owner):
         if not isinstance(thing, Owner):
             continue

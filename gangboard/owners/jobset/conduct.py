@@ -72,7 +72,11 @@ def _outcome(gang: Gang, jobs: Jobs, lever: Lever, policies: Policies) -> tuple[
     name, targets = gang.name, policies.success_roles
     mine = sum(not targets or job.role_name in targets for job in jobs)
     any_one = policies.success_operator == "Any"
-    rivals = sum(gang.open_roles.get(role, 0) for role in targets) if targets else gang.unfinished
+    rivals = (
+        sum(gang.unfinished_by_role.get(role, 0) for role in targets)
+        if targets
+        else gang.unfinished
+    )
     if mine and not (any_one and rivals > mine):
         return (
             f"{name} cannot complete while {they_are(jobs)} {lever.state} (success policy "
@@ -145,7 +149,7 @@ def _concerns_others(gang: Gang, stopped: Mapping[str, int], rule: FailureRule) 
     """Whether a rule can be met by another Job, by role → Jobs that are stopped and do not fail."""
     if not rule.roles:
         return True
-    return any(gang.open_roles.get(role, 0) > stopped.get(role, 0) for role in rule.roles)
+    return any(gang.unfinished_by_role.get(role, 0) > stopped.get(role, 0) for role in rule.roles)
 
 
 def _occasion(rule: FailureRule) -> str:

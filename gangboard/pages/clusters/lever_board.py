@@ -9,7 +9,7 @@ from shlex import quote
 
 from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.shell import roles_command
+from gangboard.domain.shell import rbac_command
 from gangboard.domain.text import sentence
 from gangboard.pages.core.rows import shown
 from gangboard.plugins import registry
@@ -74,7 +74,7 @@ def _command(levers: ClusterLevers, not_served: Collection[str]) -> str:
     # Where no such policy is served there is nothing to apply: the cluster must change first.
     wrong = levers.hold in (PolicyState.MISSING, PolicyState.CHANGED)
     if wrong and _POLICIES not in not_served:
-        return roles_command(levers.cluster, levers.context)
+        return rbac_command(levers.cluster, levers.context)
     if not levers.has_actor:
         return f"manage.py set_actor {quote(levers.cluster)} --kubeconfig FILE"
     return ""

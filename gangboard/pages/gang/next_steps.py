@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gangboard.domain.action import Verb
-from gangboard.domain.advice import AdviceKind, name_cluster
+from gangboard.domain.advice import AdviceKind, with_cluster_name
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.shell import command, command_line
 from gangboard.domain.verdict import Finding
@@ -169,7 +169,7 @@ def _with_uncordon(step: ShownStep, named: NamedObjects) -> ShownStep:
         return step
     names = [node.name for node in step.objects]
     words = command(f"kubectl uncordon{' {}' * len(names)}", *names)
-    text, words = name_cluster(step.text, words, named.cluster, named.context)
+    text, words = with_cluster_name(step.text, words, named.cluster, named.context)
     return replace(step, text=text, command=words)
 
 

@@ -10,7 +10,7 @@ from gangboard.diagnosis.scheduler_queues import scheduler_queues
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import FlavorAmount, Queue, QueueLevel, QueueState
-from gangboard.domain.resource_units import decimal_text
+from gangboard.domain.resources import decimal_text
 from gangboard.pages.core.rows import shown, shown_property
 from gangboard.plugins import registry
 from gangboard.readmodels.freshness import Freshness

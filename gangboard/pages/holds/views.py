@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gangboard.domain.action import Verb
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.shell import command, line_in_cluster
-from gangboard.domain.watch_state import WatchState
 from gangboard.pages.core.actions import tabs
 from gangboard.pages.holds.queries import HoldFilters, read_holds
 from gangboard.pages.holds.rows import COLUMNS, HoldPage, HoldRow, UnseenHoldsRow

@@ -8,8 +8,7 @@ from decimal import Decimal
 
 from gangboard.diagnosis.scheduler_queues import queue_system, queue_words
 from gangboard.domain.quota import Queue, Quota, QuotaTerm
-from gangboard.domain.resource_units import decimal_text
-from gangboard.domain.resources import is_accelerator
+from gangboard.domain.resources import decimal_text, is_accelerator
 from gangboard.pages.core.rows import shown
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.quantities import quantity_text

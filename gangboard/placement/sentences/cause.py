@@ -8,7 +8,7 @@ from gangboard.domain.placement_result import (
     Constraint,
     FitAnswer,
     PlacementCause,
-    Placing,
+    PlacementResult,
     When,
 )
 from gangboard.domain.verdict import Evidence
@@ -146,7 +146,7 @@ def _fails_without_nodes(unit: Unit) -> bool:
 
 
 def _find(
-    unit: Unit, placing: Placing, assessment: Assessment | None, code: str
+    unit: Unit, placing: PlacementResult, assessment: Assessment | None, code: str
 ) -> PlacementReason | None:
     """Return the reason; where another code than the one asked for is found, it may be None."""
     if assessment is None:
@@ -188,7 +188,7 @@ def _is_blocked(assessment: Assessment) -> bool:
     return assessment.empty.answer is FitAnswer.NO
 
 
-def _open(unit: Unit, placing: Placing, assessment: Assessment) -> PlacementReason | None:
+def _open(unit: Unit, placing: PlacementResult, assessment: Assessment) -> PlacementReason | None:
     """Return the reason although the amounts fit. None: unknown."""
     reported = message_about_nodes(unit)
     if retry_due(unit) is not None:

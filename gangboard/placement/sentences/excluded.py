@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gangboard.domain.capacity import NodeInfo
 from gangboard.domain.objects import node_ref
-from gangboard.domain.placement_result import Assessment, Excluded, Filter, ShapeFit
+from gangboard.domain.placement_result import Assessment, ExcludedNodes, Filter, ShapeFit
 from gangboard.domain.suspension import FieldWriter
 from gangboard.domain.text import count, listed, names
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.node_label_sources import (
+from gangboard.facts.added_node_labels import (
     added_labels,
     sources_evidence,
     sources_text,
 )
-from gangboard.facts.suspensions import author_of, writers_words
+from gangboard.facts.suspensions import author_of, writers_text
 from gangboard.facts.unit import Unit
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.node_snapshot import NodeSnapshot
@@ -130,7 +130,7 @@ def _barred(snapshot: NodeSnapshot, shape: ShapeFit, pod_count: PodCount) -> str
 def _state(
     snapshot: NodeSnapshot,
     why: Filter,
-    excluded_nodes: Excluded,
+    excluded_nodes: ExcludedNodes,
     number: int,
     shape: ShapeFit,
     pod_count: PodCount,
@@ -156,19 +156,19 @@ def _state(
     return f"{near} a pod that stays and that must not share {places} with {pod_count.them}"
 
 
-def _named(excluded_nodes: Excluded) -> str:
+def _named(excluded_nodes: ExcludedNodes) -> str:
     """Return `n1 and n2`, `n1, n2 and 5 more`: the examples go with their references."""
     if excluded_nodes.count <= len(excluded_nodes.examples):
         return listed(excluded_nodes.examples)
     return f"{', '.join(excluded_nodes.examples[:2])} and {excluded_nodes.count - 2} more"
 
 
-def _authors(excluded_nodes: Excluded, snapshot: NodeSnapshot, *, taints: bool = False) -> str:
+def _authors(excluded_nodes: ExcludedNodes, snapshot: NodeSnapshot, *, taints: bool = False) -> str:
     """Return who cordoned these nodes, or set their taints; empty if it is not one author of all of them."""
     if excluded_nodes.count > len(excluded_nodes.examples):
         return ""
     rooms = [_room(snapshot, name) for name in excluded_nodes.examples]
-    return writers_words(_person_tainted(room) if taints else room.cordoned_by for room in rooms)
+    return writers_text(_person_tainted(room) if taints else room.cordoned_by for room in rooms)
 
 
 def _room(snapshot: NodeSnapshot, name: str) -> NodeInfo:
@@ -198,7 +198,7 @@ def _example(snapshot: NodeSnapshot, why: Filter, name: str) -> Iterator[Evidenc
     """Yield the node, and its cordon or taints with their author."""
     yield Evidence(f"node: {why.value}", name, node_ref(name))
     room = _room(snapshot, name)
-    if why is Filter.CORDON and (by := writers_words([room.cordoned_by])):
+    if why is Filter.CORDON and (by := writers_text([room.cordoned_by])):
         yield Evidence("spec.unschedulable", f"true, set {by}", node_ref(name))
-    if why is Filter.TAINT and (by := writers_words([_person_tainted(room)])):
+    if why is Filter.TAINT and (by := writers_text([_person_tainted(room)])):
         yield Evidence("spec.taints", f"last changed {by}", node_ref(name))

@@ -9,20 +9,20 @@ from gangboard.domain.advice import Advice, AdvisedStep
 from gangboard.domain.event import Event, last_seen_seconds
 from gangboard.domain.health import Health
 from gangboard.domain.objects import node_ref
-from gangboard.domain.placement_result import Assessment, ShapeFit, Total
+from gangboard.domain.placement_result import Assessment, ResourceTotal, ShapeFit
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import newest_creation
 from gangboard.facts.preemption import never_preempts
-from gangboard.facts.provisioning import nominations, provisions
+from gangboard.facts.provisioning import consumed_requests, nominations
 from gangboard.facts.scheduler_text import (
     SchedulerMessage,
     best_scheduler_message,
     scheduler_errors,
     scheduler_messages,
 )
-from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.state_since import refused_since
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.placement.advice.ranking import advise
 from gangboard.placement.amounts import bare
 from gangboard.placement.sentences.cause import placement_reason
@@ -38,7 +38,7 @@ _SHOWN_CLAIMS = 8
 def placement_finding(rule: UnitRule, unit: Unit) -> Finding | None:
     """Return the finding of a rule, when its code is why members that are needed have no node."""
     reason = placement_reason(unit, rule.code)
-    if reason is None or not lacks_room(unit):
+    if reason is None or not lacks_nodes(unit):
         return None
     messages = scheduler_messages(unit, _REFUSED) or scheduler_errors(unit)
     advice, named, until = advice_of(unit)
@@ -50,7 +50,7 @@ def placement_finding(rule: UnitRule, unit: Unit) -> Finding | None:
         advice=advice,
         evidence=(*evidence_of(unit, reason), *said_evidence(unit, messages), *named),
         recheck_at=until,
-        since=waits_since(unit, messages) or newest_creation(unit.unplaced),
+        since=refused_since(unit, messages) or newest_creation(unit.unplaced),
     )
 
 
@@ -113,7 +113,7 @@ def _amounts(unit: Unit, assessment: Assessment) -> Iterator[Evidence]:
             yield Evidence(line.resource, _in_numbers(line), source_of(unit))
 
 
-def _in_numbers(line: Total) -> str:
+def _in_numbers(line: ResourceTotal) -> str:
     needed, free, capacity = (
         bare(line.resource, amount) for amount in (line.needed, line.free, line.capacity)
     )
@@ -152,7 +152,7 @@ def said_evidence(unit: Unit, messages: tuple[SchedulerMessage, ...]) -> tuple[E
 
 def _gate(unit: Unit) -> Iterator[Evidence]:
     """Yield what members that fit keep from others while they wait for the rest (1.35)."""
-    gated = [pod for pod in unit.unplaced if pod.is_at_gate]
+    gated = [pod for pod in unit.unplaced if pod.is_waiting_on_permit]
     if not gated:
         return
     text = (
@@ -191,7 +191,7 @@ def _claims(unit: Unit) -> Iterator[Evidence]:
 
 def _requests(unit: Unit) -> Iterator[Evidence]:
     """Yield the messages of the ProvisioningRequests that waiting pods consume."""
-    for provision in provisions(unit):
+    for provision in consumed_requests(unit):
         yield Evidence(f"ProvisioningRequest {provision.request}", provision.text, provision.ref)
     why = unit.gang.cluster.autoscaling.why_no_requests
     if why and any(pod.provisioning_request for pod in unit.unplaced):

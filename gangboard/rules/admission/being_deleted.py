@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
-from gangboard.domain.text import is_or_are, label, names, pods_left
+from gangboard.domain.text import is_or_are, label, names, remaining_pods_text
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempts import latest
 from gangboard.facts.findings import gang_finding
@@ -77,7 +77,7 @@ def _message(gang: Gang, silent: tuple[Node, ...], *, is_stuck: bool) -> str:
     text = f"{what} being deleted"
     if is_stuck:
         text = f"{text} and should be gone"
-    left = "" if _is_pod(gang) else pods_left(gang.pods)
+    left = "" if _is_pod(gang) else remaining_pods_text(gang.pods)
     text = f"{text}; {left}." if left else f"{text}."
     if not silent:
         return text
@@ -132,7 +132,7 @@ def _since(gang: Gang, leaving: tuple[Pod, ...]) -> datetime | None:
     """Return when the deletion was asked for."""
     if not _is_pod(gang) and gang.owner.meta.deleting_since is not None:
         return gang.owner.meta.deleting_since
-    asked = (pod.deletion_asked_at for pod in leaving)
+    asked = (pod.deletion_requested_at for pod in leaving)
     return min((at for at in asked if at is not None), default=None)
 
 

@@ -15,18 +15,18 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueCode, QueueMessage
 from gangboard.domain.queue_status import QueueStatus
-from gangboard.domain.text import count, names, pods_left, sentence
+from gangboard.domain.text import count, names, remaining_pods_text, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import gang_finding, unit_finding
 from gangboard.facts.gang import Gang
 from gangboard.facts.queue_sentences import (
     admitted_jobs_text,
-    kept_jobs,
+    jobs_suspended_by_queue,
     message_evidence,
+    preemptor_text,
     queue_evidence,
     queue_text,
-    taker_text,
-    with_its_queue,
+    with_queue_cause,
 )
 from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import GangRule, UnitRule
@@ -57,7 +57,7 @@ def _rule(code: QueueCode, title: str, health: Health, beginning: str) -> GangRu
         found = _kept(gang, [owner], code)
         if not found:
             return None
-        left = sentence(pods_left(gang.pods))
+        left = sentence(remaining_pods_text(gang.pods))
         return gang_finding(
             rule,
             health,
@@ -70,10 +70,10 @@ def _rule(code: QueueCode, title: str, health: Health, beginning: str) -> GangRu
     def find_in_unit(unit: Unit) -> Finding | None:
         gang = unit.gang
         # Of its own Jobs first: all Jobs of a large gang are not looked at for each of them.
-        own = _kept(gang, kept_jobs(gang, unit.jobs), code)
+        own = _kept(gang, jobs_suspended_by_queue(gang, unit.jobs), code)
         if not own:
             return _growing(unit, of_unit, code, beginning)
-        found = _kept(gang, kept_jobs(gang, gang.jobs), code)
+        found = _kept(gang, jobs_suspended_by_queue(gang, gang.jobs), code)
         alike: dict[tuple[str, str, str], list[_Kept]] = {}
         for one in found:
             alike.setdefault((one.queue, one.taker, one.message.cause), []).append(one)
@@ -149,8 +149,8 @@ def _told(
         status = gang.queue_statuses[subject.meta.ref.uid]
         message = message_of(status)
         if message is not None and message.code is code:
-            taker = taker_text(gang, message)
-            told = with_its_queue(gang, message)
+            taker = preemptor_text(gang, message)
+            told = with_queue_cause(gang, message)
             found.append(_Kept(subject, told, queue_text(gang, status), taker))
     return found
 

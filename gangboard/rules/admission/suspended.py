@@ -18,7 +18,7 @@ from gangboard.domain.text import (
     all_of,
     is_or_are,
     label,
-    pods_left,
+    remaining_pods_text,
     sentence,
     sentence_case,
 )
@@ -26,12 +26,12 @@ from gangboard.domain.verdict import Finding
 from gangboard.facts.copied_commands import resume_command
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
-from gangboard.facts.job_holds import hold_evidence, listed_with_holders, resume_advice
-from gangboard.facts.queue_sentences import kept_jobs
+from gangboard.facts.job_holds import hold_evidence, jobs_with_holders_text, resume_advice
+from gangboard.facts.queue_sentences import jobs_suspended_by_queue
 from gangboard.facts.suspensions import (
     suspend_evidence,
     suspension_of,
-    suspension_words,
+    suspension_text,
 )
 from gangboard.plugins.rule import GangRule
 
@@ -49,9 +49,13 @@ def find(gang: Gang) -> Finding | None:
     if below is not None:
         return _finding(gang, _below(gang, below), (below,), _resume_below(gang, below))
     unfinished = tuple(job for job in gang.jobs if job.finish is None)
-    if not unfinished or not all(job.suspended for job in unfinished) or kept_jobs(gang, gang.jobs):
+    if (
+        not unfinished
+        or not all(job.suspended for job in unfinished)
+        or jobs_suspended_by_queue(gang, gang.jobs)
+    ):
         return None
-    listed = listed_with_holders(gang, unfinished)
+    listed = jobs_with_holders_text(gang, unfinished)
     number = len(unfinished)
     whole = "1 unfinished Job" if number == 1 else sentence_case(all_of(number, "unfinished Job"))
     return _finding(gang, f"{whole} {is_or_are(number)} suspended: {listed}", unfinished)
@@ -61,7 +65,7 @@ def _by_whom(gang: Gang, owner: Owner) -> str:
     """Return `Suspended by ada at …: make room`; without a name only that the owner is suspended."""
     known = suspension_of(gang, owner)
     return (
-        f"Suspended {suspension_words(known)}"
+        f"Suspended {suspension_text(known)}"
         if known
         else f"The {owner.meta.ref.kind} is suspended"
     )
@@ -71,7 +75,7 @@ def _below(gang: Gang, suspended: Owner) -> str:
     """Say that what it made is suspended without it: its controller did not undo that, or not yet."""
     known = suspension_of(gang, suspended)
     what = f"{label(gang.owner.meta.ref)} is not, but {label(suspended.meta.ref)} is suspended"
-    return f"{what} {suspension_words(known, 'since')}" if known else what
+    return f"{what} {suspension_text(known, 'since')}" if known else what
 
 
 def _resume_below(gang: Gang, suspended: Owner) -> tuple[AdvisedStep, ...]:
@@ -90,7 +94,7 @@ def _finding(
     suspended: tuple[Owner, ...],
     steps: tuple[AdvisedStep, ...] = (),
 ) -> Finding:
-    left = pods_left(gang.pods)
+    left = remaining_pods_text(gang.pods)
     message = f"{sentence(what)} {sentence(left)}" if left else sentence(what)
     since = [
         condition.since

@@ -19,12 +19,12 @@ from gangboard.facts.dependencies import held_back_pods, unexplained_jobs
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import CREATION_GRACE, creation_due
 from gangboard.facts.preemption import (
-    has_lost_all,
+    has_lost_all_pods,
     last_preemption,
-    takers_evidence,
-    takers_text,
+    preemptors_evidence,
+    preemptors_text,
 )
-from gangboard.facts.state_since import unmade_since
+from gangboard.facts.state_since import creation_overdue_since
 from gangboard.facts.unit import (
     Unit,
     failing_jobs,
@@ -42,7 +42,7 @@ _V1_36 = "v1alpha2"
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while pods that should be made are not, and nothing refused them."""
-    if unit.quorum is not None and has_lost_all(unit):
+    if unit.quorum is not None and has_lost_all_pods(unit):
         return None
     is_group = is_bare_group(unit) or is_empty_plan(unit)
     is_empty_group = is_group and not unit.pods and not unit.foreign_pods
@@ -67,7 +67,7 @@ def find(unit: Unit) -> Finding | None:
         advice=() if is_young else _advice(unit),
         evidence=_evidence(unit),
         recheck_at=due if is_young else None,
-        since=unmade_since(unit, due - CREATION_GRACE if due is not None else None),
+        since=creation_overdue_since(unit, due - CREATION_GRACE if due is not None else None),
     )
 
 
@@ -108,7 +108,7 @@ def _remarks(unit: Unit) -> str:
     remarks = []
     taken = last_preemption(unit) if is_bare_group(unit) and not unit.current else None
     if taken is not None:
-        remarks.append(f" Its pods were preempted by {takers_text(taken)}.")
+        remarks.append(f" Its pods were preempted by {preemptors_text(taken)}.")
     managers = sorted({one.managed_by for one in (unit.owner, *unit.jobs) if one.managed_by})
     if managers:
         remarks.append(f" Making them is left to {names(managers)} (spec.managedBy).")
@@ -215,7 +215,7 @@ def _evidence(unit: Unit) -> tuple[Evidence, ...]:
         for one in {one.meta.ref.uid: one for one in (unit.owner, *unit.jobs)}.values()
         if one.managed_by
     ]
-    found += takers_evidence(last_preemption(unit) if is_bare_group(unit) else None)
+    found += preemptors_evidence(last_preemption(unit) if is_bare_group(unit) else None)
     return tuple(found)
 
 

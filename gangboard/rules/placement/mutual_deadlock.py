@@ -15,8 +15,8 @@ from gangboard.domain.text import out_of
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.scheduler_text import has_scheduler_messages, scheduler_messages
-from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.state_since import refused_since
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.placement.deadlock import find_rival
 from gangboard.placement.sentences.finding import evidence_of, said_evidence
 from gangboard.plugins.rule import UnitRule
@@ -24,7 +24,7 @@ from gangboard.plugins.rule import UnitRule
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a gang that holds room which another half-placed gang needs."""
-    if not has_scheduler_messages(unit, "Unschedulable") or not lacks_room(unit):
+    if not has_scheduler_messages(unit, "Unschedulable") or not lacks_nodes(unit):
         return None
     found = find_rival(unit)
     if found is None:
@@ -43,7 +43,7 @@ def find(unit: Unit) -> Finding | None:
             *evidence_of(unit),
             *said_evidence(unit, said),
         ),
-        since=waits_since(unit, said),
+        since=refused_since(unit, said),
     )
 
 

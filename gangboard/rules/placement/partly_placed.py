@@ -13,13 +13,13 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import count, out_of, plural, quote, sentence
 from gangboard.domain.verdict import Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.lost_members import is_loss
+from gangboard.facts.lost_members import has_unrecovered_loss
 from gangboard.facts.scheduler_text import (
     best_scheduler_message,
     scheduler_messages,
 )
-from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.state_since import refused_since
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.placement.sentences.cause import placement_reason
 from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
 from gangboard.plugins.rule import UnitRule
@@ -28,7 +28,7 @@ from gangboard.plugins.rule import UnitRule
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a unit without a quorum that is split by the scheduler."""
     refused = unit.refused
-    if not _is_placed_one_by_one(unit) or not refused or is_loss(unit):
+    if not _is_placed_one_by_one(unit) or not refused or has_unrecovered_loss(unit):
         return None
     # Only a unit without any place looks at the whole gang: large gangs have many units.
     elsewhere = 0 if unit.placed else _placed_elsewhere(unit)
@@ -52,7 +52,7 @@ def find(unit: Unit) -> Finding | None:
         advice=advice,
         evidence=(*evidence_of(unit, why), *said_evidence(unit, said), *named),
         recheck_at=until,
-        since=waits_since(unit, said),
+        since=refused_since(unit, said),
     )
 
 
@@ -60,7 +60,7 @@ def _is_placed_one_by_one(unit: Unit) -> bool:
     """Whether nothing keeps its members together. A quorum without a group is its owner's: once it has that
     many it is below its size.
     """
-    return unit.quorum is None or (not unit.group_name and lacks_room(unit))
+    return unit.quorum is None or (not unit.group_name and lacks_nodes(unit))
 
 
 def _placed(unit: Unit, elsewhere: int) -> str:
@@ -80,7 +80,7 @@ def _of_the_gang(unit: Unit, placed: int) -> str:
 
 def _placed_elsewhere(unit: Unit) -> int:
     """Return how many pods of the gang outside of this unit hold a node."""
-    holding = unit.gang.holding
+    holding = unit.gang.pods_on_nodes
     return len(holding) - sum(pod.meta.ref.uid in holding for pod in unit.pods)
 
 

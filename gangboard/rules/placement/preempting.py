@@ -26,8 +26,8 @@ from gangboard.facts.scheduler_text import (
     node_reasons,
     scheduler_messages,
 )
-from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.state_since import refused_since
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.plugins.rule import UnitRule
 
 _ONGOING = re.compile(
@@ -40,7 +40,7 @@ _SHOWN = 3
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while members wait for the end of pods that the scheduler took away."""
-    if not lacks_room(unit):
+    if not lacks_nodes(unit):
         return None
     said = scheduler_messages(unit, "Unschedulable")
     telling = [one for one in said if _ONGOING.search(one.raw)]
@@ -59,7 +59,7 @@ def find(unit: Unit) -> Finding | None:
         f"{count(number, 'pod') if number else 'pods'} of lower priority "
         f"{'is' if number == 1 else 'are'} gone{_who(victims, number)}.",
         evidence=(*_quoted(telling, nominated, said), *_named(victims), *_nodes(unit)),
-        since=waits_since(unit, telling) or _since(victims) or waits_since(unit, said),
+        since=refused_since(unit, telling) or _since(victims) or refused_since(unit, said),
     )
 
 

@@ -20,18 +20,18 @@ from gangboard.domain.text import out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.provisioning import (
+    ConsumedRequest,
     NodeClaimProgress,
     Nomination,
-    Provision,
+    consumed_requests,
     nominations,
-    provisions,
 )
 from gangboard.facts.scheduler_text import (
     SchedulerMessage,
     has_scheduler_messages,
     scheduler_messages,
 )
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.placement.sentences.finding import said_evidence
 from gangboard.plugins.rule import UnitRule
 
@@ -41,12 +41,12 @@ _TRIGGERED = re.compile(r"^pod triggered scale-up: \[?(.*?)\]?$")
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while nodes are said to come for members that are needed."""
-    if not has_scheduler_messages(unit, "Unschedulable") or not lacks_room(unit):
+    if not has_scheduler_messages(unit, "Unschedulable") or not lacks_nodes(unit):
         return None
     coming = [one for one in nominations(unit) if one.is_coming]
     if coming:
         return _by_karpenter(unit, _said(unit), coming)
-    provided = [one for one in provisions(unit) if one.coming]
+    provided = [one for one in consumed_requests(unit) if one.coming]
     if provided:
         return _by_request(unit, _said(unit), provided)
     told = _scale_ups(unit)
@@ -82,7 +82,7 @@ def _by_karpenter(
 
 
 def _by_request(
-    unit: Unit, said: tuple[SchedulerMessage, ...], provided: Sequence[Provision]
+    unit: Unit, said: tuple[SchedulerMessage, ...], provided: Sequence[ConsumedRequest]
 ) -> Finding:
     first = provided[0]
     pods = out_of(sum(one.pods for one in provided), len(unit.unplaced), "pod")

@@ -8,13 +8,20 @@ from __future__ import annotations
 
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Outcome, Owner
-from gangboard.domain.text import count, label, pods_left, pods_stay, sentence, shorten
+from gangboard.domain.text import (
+    count,
+    label,
+    remaining_pods_text,
+    sentence,
+    shorten,
+    staying_pods_sentence,
+)
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.containers import Exit, common_exit
+from gangboard.facts.containers import ContainerExit, common_exit
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
-from gangboard.facts.state_since import announced_since
-from gangboard.facts.unit import is_bad_ending
+from gangboard.facts.state_since import ending_announced_since
+from gangboard.facts.unit import is_failure_reason
 from gangboard.plugins.rule import GangRule
 
 _SPENT = {"BackoffLimitExceeded": "has no retries left"}
@@ -27,7 +34,7 @@ def find(gang: Gang) -> Finding | None:
     Of an owner and the child Job that failed first, the Job: that is nearer to the cause.
     """
     owner = gang.owner
-    is_failing = owner.finish is None and is_bad_ending(owner.ending)
+    is_failing = owner.finish is None and is_failure_reason(owner.ending)
     if not is_failing and (owner.finish is None or owner.finish.outcome is not Outcome.FAILED):
         return None
     evidence = [Evidence("reason", _reason(owner), owner.meta.ref)]
@@ -35,23 +42,23 @@ def find(gang: Gang) -> Finding | None:
     if child is not None:
         evidence.append(Evidence("failed Job", _reason(child), child.meta.ref))
     ended = common_exit(gang.pods)
-    left_over = pods_stay(gang.pods) if owner.finish is not None else ""
+    left_over = staying_pods_sentence(gang.pods) if owner.finish is not None else ""
     return gang_finding(
         RULE,
         Health.FAILED,
         f"{_message(gang, child, ended)}{left_over}",
         advice=ended.advice if ended is not None else (),
         evidence=tuple(evidence),
-        since=owner.finish.at if owner.finish is not None else announced_since(owner),
+        since=owner.finish.at if owner.finish is not None else ending_announced_since(owner),
     )
 
 
-def _message(gang: Gang, child: Owner | None, ended: Exit | None) -> str:
+def _message(gang: Gang, child: Owner | None, ended: ContainerExit | None) -> str:
     owner = gang.owner
     who = f"the {owner.meta.ref.kind}" if child is None else label(child.meta.ref)
     reason, said = "", ""
     if child is None and owner.finish is None:
-        left = pods_left(gang.pods)
+        left = remaining_pods_text(gang.pods)
         fails = f"is failing ({owner.ending}){f'; {left}' if left else ''}"
     else:
         finish = (child or owner).finish
@@ -90,7 +97,7 @@ def _failed_child(gang: Gang) -> Owner | None:
     )
 
 
-def _exits(ended: Exit) -> str:
+def _exits(ended: ContainerExit) -> str:
     """Return how the containers of failed pods ended; the exit of most of them."""
     why = f" ({ended.reason})" if ended.reason and ended.reason != "Error" else ""
     pods = count(len(ended.pods), "pod")

@@ -12,27 +12,29 @@ from gangboard.domain.text import is_or_are, names
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.lost_members import (
-    bring_back,
-    by_node,
-    give_up,
-    how_many_run,
-    is_loss,
+    force_delete_advice,
+    has_unrecovered_loss,
+    lost_with_node,
     missing_advice,
     missing_evidence,
     missing_reason,
+    recover_nodes_advice,
+    running_members_text,
 )
-from gangboard.facts.state_since import fell_since
-from gangboard.facts.unit import Unit, sick_nodes
+from gangboard.facts.state_since import below_quorum_since
+from gangboard.facts.unit import Unit, unready_nodes
 from gangboard.placement.sentences.finding import advice_of, reason_of
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding when the unit fell below what it needs and a node is the cause."""
-    if not is_loss(unit):
+    if not has_unrecovered_loss(unit):
         return None
-    sick = sick_nodes(unit)
-    gone = sorted({pod.node for pod in by_node(unit) if pod.node} - {n.meta.ref.name for n in sick})
+    sick = unready_nodes(unit)
+    gone = sorted(
+        {pod.node for pod in lost_with_node(unit) if pod.node} - {n.meta.ref.name for n in sick}
+    )
     if not sick and not gone:
         return None
     texts = []
@@ -44,14 +46,14 @@ def find(unit: Unit) -> Finding | None:
         noun = "node" if len(gone) == 1 else "nodes"
         texts.append(f"members were lost with {noun} {names(gone)}")
     why, told_of = reason_of(unit)
-    message = f"{how_many_run(unit)}: {' and '.join(texts)}. {missing_reason(unit, why)}"
+    message = f"{running_members_text(unit)}: {' and '.join(texts)}. {missing_reason(unit, why)}"
     evidence = [
         Evidence("Ready", node.ready.status if node.ready else "never reported", node.meta.ref)
         for node in sick
     ]
     evidence += [
         Evidence("DisruptionTarget", pod.disruption.reason, pod.meta.ref)
-        for pod in by_node(unit)
+        for pod in lost_with_node(unit)
         if pod.disruption is not None
     ]
     advice, named, until = advice_of(unit)
@@ -59,10 +61,15 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         message.strip(),
-        advice=(*missing_advice(unit), *advice, *bring_back(sick), *give_up(unit)),
+        advice=(
+            *missing_advice(unit),
+            *advice,
+            *recover_nodes_advice(sick),
+            *force_delete_advice(unit),
+        ),
         evidence=(*evidence, *missing_evidence(unit), *told_of, *named),
         recheck_at=until,
-        since=fell_since(unit),
+        since=below_quorum_since(unit),
     )
 
 

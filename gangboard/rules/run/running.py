@@ -9,17 +9,17 @@ from gangboard.facts.findings import unit_finding
 from gangboard.facts.state_since import whole_since
 from gangboard.facts.unit import (
     Unit,
-    asks_for_nothing,
     failing_jobs,
     is_bare_group,
     is_empty_plan,
+    is_scaled_to_zero,
 )
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a unit that lacks nobody; a unit that asks for nobody does not run."""
-    if not unit.is_full or failing_jobs(unit) or asks_for_nothing(unit) or unit.given_up:
+    if not unit.is_full or failing_jobs(unit) or is_scaled_to_zero(unit) or unit.given_up:
         return None
     if not unit.wanted and (unit.held or (is_bare_group(unit) and not unit.pods)):
         return None
@@ -38,7 +38,7 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _message(unit: Unit) -> str:
-    ready, done, left = len(unit.ready), unit.succeeded, unit.seats
+    ready, done, left = len(unit.ready), unit.succeeded, unit.expected_pods
     if not left:
         subject = f"{sentence_case(all_of(done, 'pod'))} have" if done > 1 else "Its pod has"
         return f"{subject} succeeded." if done else "All pods that were asked for are done."

@@ -6,7 +6,7 @@ It runs, and is not what was asked for: a training that counts on all its nodes 
 from __future__ import annotations
 
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.owner import Asked, Role
+from gangboard.domain.owner import RequestedSize, Role
 from gangboard.domain.text import count, label
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
@@ -22,7 +22,7 @@ def find(unit: Unit) -> Finding | None:
     return None
 
 
-def _finding(unit: Unit, role: Role, asked: Asked) -> Finding:
+def _finding(unit: Unit, role: Role, asked: RequestedSize) -> Finding:
     made = role.replicas * role.pods
     why = (Evidence("why", asked.why_not, unit.owner.meta.ref),) if asked.why_not else ()
     return unit_finding(

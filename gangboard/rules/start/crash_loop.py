@@ -17,7 +17,7 @@ from gangboard.facts.containers import (
     container_health,
     crash_advice,
     find_container_problem,
-    last_end,
+    last_exit_text,
 )
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.unit import Unit
@@ -42,7 +42,7 @@ def find(unit: Unit) -> Finding | None:
     if problem is None:
         return None
     worst = problem.worst
-    end = last_end(worst)
+    end = last_exit_text(worst)
     last = f", last {end}" if end else ""
     return unit_finding(
         RULE,

@@ -24,10 +24,10 @@ from gangboard.facts.state_since import starts_since
 from gangboard.facts.unit import (
     Unit,
     failing_jobs,
+    has_ready_quorum,
     is_paused,
-    lacks_room,
-    runs_enough,
-    sick_nodes,
+    lacks_nodes,
+    unready_nodes,
 )
 from gangboard.plugins.rule import UnitRule
 
@@ -36,13 +36,13 @@ _CREATING = frozenset({"ContainerCreating", "PodInitializing"})
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while the unit comes up for the first time in its attempt."""
-    if unit.is_full or runs_enough(unit) or is_paused(unit) or failing_jobs(unit):
+    if unit.is_full or has_ready_quorum(unit) or is_paused(unit) or failing_jobs(unit):
         return None
     if restart_under_way(unit) is not None:
         return None
     placed = len(unit.placed)
     message = f"{_placed(unit)}{_pending(unit)}."
-    sick = sick_nodes(unit)
+    sick = unready_nodes(unit)
     if sick:
         listed = names(node.meta.ref.name for node in sick)
         noun = "Node" if len(sick) == 1 else "Nodes"
@@ -76,7 +76,7 @@ def _pending(unit: Unit) -> str:
     done = unit.succeeded
     if done:
         texts.append(f"{done} {'has' if done == 1 else 'have'} succeeded")
-    if unit.unplaced and not lacks_room(unit):
+    if unit.unplaced and not lacks_nodes(unit):
         texts.append(f"{len(unit.unplaced)} {plural(len(unit.unplaced), 'wait')} for a node")
     if creating:
         whose = "" if creating == len(unit.placed) else f" of {creating}"

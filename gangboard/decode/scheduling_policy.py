@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from gangboard.decode.quantities import set_minimum
+from gangboard.decode.quantities import read_minimum
 from gangboard.decode.wire import Int32, Wire
 
 WireUnion = dict[str, msgspec.Raw]
@@ -36,17 +36,17 @@ class Union:
     """The union as served when its member is neither gang nor basic."""
 
 
-def set_members(union: WireUnion | None) -> WireUnion:
+def present_members(union: WireUnion | None) -> WireUnion:
     """Return the members that are set: null is Go's way to say not set."""
     return {word: raw for word, raw in (union or {}).items() if bytes(raw) != b"null"}
 
 
-def read_union(union: WireUnion | None) -> Union:
+def read_scheduling_policy(union: WireUnion | None) -> Union:
     """Read a scheduling policy. Raises msgspec.ValidationError for a gang that is no object."""
-    members = set_members(union)
+    members = present_members(union)
     if list(members) == ["gang"]:
         gang = _GANG.decode(members["gang"])
-        return Union("gang", set_minimum(gang.min_count) or set_minimum(gang.min_group_count))
+        return Union("gang", read_minimum(gang.min_count) or read_minimum(gang.min_group_count))
     if list(members) == ["basic"]:
         return Union("basic")
     text = "" if union is None else msgspec.json.encode(union).decode(errors="replace")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gangboard.decode.managers import last_writer
+from gangboard.decode.managed_fields import last_writer
 from gangboard.domain.suspension import FieldWriter
 from gangboard.owners.job import Job
 from gangboard.owners.jobset import JobSet

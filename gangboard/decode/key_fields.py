@@ -45,7 +45,7 @@ def _structs_in(hint: Any) -> Iterator[type[msgspec.Struct]]:  # any type hint
             yield from _structs_in(inner)
 
 
-def lacks_fields(resource: Resource, wire: Any) -> bool:  # any wire struct
+def lacks_key_fields(resource: Resource, wire: Any) -> bool:  # any wire struct
     """Return True if the object has none of the resource's `fields`."""
     return not _has(wire, [tuple(path.split(".")) for path in resource.fields])
 

@@ -1,11 +1,48 @@
-"""Replicas of an owner: some with a name, the rest as a count."""
+"""Roles of an owner that wait for another of its roles, by the counts of the controller."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from gangboard.domain.owner import Role
+from gangboard.domain.owner import Dependency, Owner, Role
+
+UnmetDependency = tuple[Dependency, Role | None]
+"""A dependency that is not met, and the role it names; None when the owner has no role of that name."""
+
+
+def unmet_dependencies(owner: Owner) -> Mapping[str, tuple[UnmetDependency, ...]]:
+    """Return the name of each role that waits for others → the dependencies that are not met yet."""
+    dependent = [role for role in owner.roles if role.depends_on]
+    roles = {role.name: role for role in owner.roles} if dependent else {}
+    unmet = {
+        role.name: tuple(
+            (dependency, roles.get(dependency.role))
+            for dependency in role.depends_on
+            if not _is_met(roles.get(dependency.role), dependency)
+        )
+        for role in dependent
+    }
+    return {name: dependencies for name, dependencies in unmet.items() if dependencies}
+
+
+def _is_met(on: Role | None, dependency: Dependency) -> bool:
+    reached = reached_jobs(on, dependency) if on is not None else None
+    return on is not None and reached is not None and reached >= on.replicas
+
+
+def reached_jobs(on: Role, dependency: Dependency) -> int | None:
+    """Return how many Jobs of a role are in the state asked for; None if the status has no count.
+
+    A Job that succeeded counts as one that was ready (JobSet, allReplicasStarted).
+    """
+    done = on.succeeded
+    if dependency.status == "Complete":
+        return done
+    if on.ready is None and done is None:
+        return None
+    return (on.ready or 0) + (done or 0)
+
 
 MOST_NAMED = 64
 """Replicas of one owner that do not exist and are named all the same. Further ones are counted: a number in
@@ -39,10 +76,12 @@ def name_replicas(
 def several(replica: Role, name: str, number: int) -> Role:
     """Return some replicas that do not exist as one role, under the name of the first."""
     quorum = None if replica.quorum is None else replica.quorum * number
-    return replace(replica, name=name_of_several(name, number), replicas=number, quorum=quorum)
+    return replace(
+        replica, name=several_replicas_name(name, number), replicas=number, quorum=quorum
+    )
 
 
-def name_of_several(name: str, number: int) -> str:
+def several_replicas_name(name: str, number: int) -> str:
     """Return `run-64 and 935 more like it`."""
     return name if number == 1 else f"{name} and {number - 1:,} more like it"
 

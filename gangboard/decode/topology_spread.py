@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gangboard.decode.selectors import WireLabelSelector, read_counted
+from gangboard.decode.selectors import WireLabelSelector, read_counted_pods
 from gangboard.decode.wire import Int32, Wire
 from gangboard.domain.pod_constraints import Spread
 
@@ -45,7 +45,7 @@ def _read(wire: WireSpread, namespace: str) -> Spread | None:
     affinity = wire.node_affinity_policy or _HONOR
     taints = wire.node_taints_policy or _IGNORE
     least = 1 if wire.min_domains is None else wire.min_domains
-    counted = read_counted(wire.label_selector, namespace)
+    counted = read_counted_pods(wire.label_selector, namespace)
     is_known = (
         wire.when_unsatisfiable == "DoNotSchedule"
         and wire.topology_key
