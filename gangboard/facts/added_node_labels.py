@@ -1,4 +1,4 @@
-"""Node labels that an admission system has added to those that an owner selects."""
+"""Node labels that an admission system added to the node selectors of pods."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ from gangboard.facts.unit import Unit
 
 @dataclass(frozen=True, slots=True)
 class AddedLabel:
-    """One node label, and what added it."""
+    """Node label with the object that added it."""
 
     key: str
     value: str
     source: str
-    """Such as `ResourceFlavor owned2`."""
+    """Text for sentences, such as `ResourceFlavor owned2`."""
     flavor: ObjectRef | None = None
-    """None if an admission check added it."""
+    """Reference to the flavor, unless an admission check added the label."""
 
     @property
     def text(self) -> str:
-        """The label as people write it."""
+        """The label as `key=value`."""
         return f"{self.key}={self.value}"
 
 
 def added_labels(unit: Unit) -> Mapping[str, AddedLabel]:
     """Return the labels in the node selectors of waiting members that their own template does not select, by key."""
-    found: dict[str, AddedLabel] = {}
-    sources = [
-        (entry, part)
+    labels: dict[str, AddedLabel] = {}
+    candidates = [
+        (entry, sources)
         for entry in unit.gang.entries
         if entry.has_quota and entry.is_in_use
-        for part in entry.label_sources
+        for sources in entry.label_sources
     ]
-    for pod in unit.unplaced if sources else ():
-        for entry, part in sources:
-            if pod.labels.get(part.label) != part.value:
+    for pod in unit.unplaced if candidates else ():
+        for entry, sources in candidates:
+            if pod.labels.get(sources.label) != sources.value:
                 continue
             for key, value in pod.needs.node_selector:
-                if key not in found and key not in part.own:
-                    added = _added(unit.gang, entry, part, key, value)
+                if key not in labels and key not in sources.own:
+                    added = _added(unit.gang, entry, sources, key, value)
                     if added is not None:
-                        found[key] = added
-    return found
+                        labels[key] = added
+    return labels
 
 
 def _added(
-    gang: Gang, entry: QueueEntry, part: LabelSources, key: str, value: str
+    gang: Gang, entry: QueueEntry, sources: LabelSources, key: str, value: str
 ) -> AddedLabel | None:
-    """Return the label with its source. None if neither a check nor a known flavor adds it."""
-    if key in part.checks:
-        return AddedLabel(key, value, f"admission check {part.checks[key]}")
-    for name in part.flavors:
+    """Return the label with its source, or None if neither a check nor a known flavor adds it."""
+    if key in sources.checks:
+        return AddedLabel(key, value, f"admission check {sources.checks[key]}")
+    for name in sources.flavors:
         flavor = gang.queues.flavors.get((entry.meta.ref.group, name))
         if flavor is not None and flavor.node_labels.get(key) == value:
             return AddedLabel(key, value, label(flavor.meta.ref), flavor.meta.ref)
@@ -65,16 +65,18 @@ def _added(
 
 
 def sources_text(added: Mapping[str, AddedLabel]) -> str:
-    """Return `; ResourceFlavor owned2 adds reserve2=yes`, each source with its labels; empty for none."""
+    """Return `; ResourceFlavor owned2 adds reserve2=yes` for each source with its labels. Empty for none."""
     by_source: dict[str, list[str]] = {}
-    for one in sorted(added.values(), key=lambda one: one.key):
-        by_source.setdefault(one.source, []).append(one.text)
-    return "".join(f"; {source} adds {' and '.join(some)}" for source, some in by_source.items())
+    for item in sorted(added.values(), key=lambda item: item.key):
+        by_source.setdefault(item.source, []).append(item.text)
+    return "".join(
+        f"; {source} adds {' and '.join(labels)}" for source, labels in by_source.items()
+    )
 
 
 def sources_evidence(added: Mapping[str, AddedLabel]) -> tuple[Evidence, ...]:
-    """Return what added each label."""
+    """Return the source of each label as evidence."""
     return tuple(
-        Evidence(f"adds {one.text}", one.source, one.flavor)
-        for one in sorted(added.values(), key=lambda one: one.key)
+        Evidence(f"adds {item.text}", item.source, item.flavor)
+        for item in sorted(added.values(), key=lambda item: item.key)
     )

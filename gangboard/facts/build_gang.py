@@ -1,4 +1,4 @@
-"""Builds the model of a gang from objects that the poll cache, the database or the live cluster supplies."""
+"""Builder of the gang model, from objects of the poll cache, the database or the live cluster."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class GangObjects:
-    """The objects of a gang besides its root. Only the poll supplies pods, and the fields that depend on pods."""
+    """Objects of a gang besides its root. The poll alone supplies pods, and the fields that depend on pods."""
 
     members: Iterable[Linked] = ()
-    """The other members by the ownership graph, those of former attempts included."""
+    """Other members in the ownership graph, including those of former attempts."""
     foreign_pods: Iterable[Pod] = ()
     placeholders: Iterable[Pod] = ()
     maker: Owner | None = None
-    """The owner that makes such gangs."""
+    """Owner that creates such gangs."""
     blueprints: Sequence[Blueprint] = ()
-    """Objects that its owners name and are made by."""
+    """Blueprints that its owners name."""
     owned_elsewhere: bool = False
     """An owner reference of the root names an object of another namespace."""
     events: Iterable[Event] = ()
@@ -54,9 +54,9 @@ class GangObjects:
     memory: Mapping[str, UnitMemory] = field(default_factory=dict)
     memory_since: datetime | None = None
     queues: QueueTree = field(default_factory=QueueTree)
-    """The queues that its entries name."""
+    """Queues that its entries name."""
     claims: UnusableClaims = field(default_factory=dict)
-    """What keeps its pods from using claims that they name."""
+    """Claims that its pods name and cannot use."""
     suspensions: Mapping[str, tuple[SuspendChange, ...]] = field(default_factory=dict)
     """Observed changes of `spec.suspend` by uid."""
     recorded_suspends: Mapping[str, RecordedSuspend] = field(default_factory=dict)
@@ -218,7 +218,7 @@ def _by_uid(root: Linked, members: Iterable[Linked]) -> dict[str, Linked]:
 def _entries(
     objects: Iterable[Linked], root: Linked, pods: Iterable[Pod]
 ) -> tuple[QueueEntry, ...]:
-    """Return the entries of a gang; those about pods of it are about its root, which they keep from running."""
+    """Return the entries of a gang. Entries of its pods become entries of the root, which they keep from running."""
     members = {"", *(pod.meta.ref.uid for pod in pods)}
     return _ordered(
         replace(entry, owner_uid=root.meta.ref.uid) if entry.owner_uid in members else entry
@@ -236,10 +236,10 @@ def _not_made(tree: Iterable[Owner], events: Iterable[Event]) -> Iterator[Creati
         if kind is not None and kind.event_reasons:
             reasons[ref.uid] = kind.event_reasons
     for event in events:
-        words = reasons.get(event.regarding.uid, {}).get(event.reason)
-        if words is not None:
+        template = reasons.get(event.regarding.uid, {}).get(event.reason)
+        if template is not None:
             ref = event.regarding
-            prefix = words.replace("NAMESPACE/NAME", f"{ref.namespace}/{ref.name}")
+            prefix = template.replace("NAMESPACE/NAME", f"{ref.namespace}/{ref.name}")
             yield CreationFailure(event, event.note.removeprefix(prefix).strip())
 
 

@@ -14,7 +14,7 @@ def recreates_same_pod(controller: Controller | None) -> bool:
 
 
 def reports_failed_creation(controller: Controller) -> bool:
-    """Return whether it reports `FailedCreate` about itself.
+    """Return whether the controller reports `FailedCreate` on its own object.
 
     Source: controller_utils.go, stateful_pod_control.go, job_controller.go.
     """
