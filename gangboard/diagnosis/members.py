@@ -15,7 +15,7 @@ from gangboard.domain.resources import decimal_text, is_accelerator
 from gangboard.domain.verdict import NOT_STARTING, Members, MemberState, UnitMemory
 from gangboard.facts.attempts import attempt_start
 from gangboard.facts.gang import Gang
-from gangboard.facts.jobs import standing
+from gangboard.facts.jobs import select_member_pods
 from gangboard.facts.preemption import last_preemption
 from gangboard.facts.scheduler_text import fits_since
 from gangboard.facts.unit import Unit, ready_count
@@ -40,7 +40,7 @@ def count_members(gang: Gang, units: Iterable[Unit]) -> Members:
     quorums = [unit.quorum for unit in units if unit.quorum is not None]
     created = scheduled = succeeded = 0
     for unit in units:
-        pods = standing(unit.pods, unit.jobs)
+        pods = select_member_pods(unit.pods, unit.jobs)
         collected = max(0, unit.succeeded - unit.succeeded_pods) if unit.jobs else 0
         created += len(pods) + collected
         scheduled += collected + len([pod for pod in pods if pod.node and _holds_or_succeeded(pod)])

@@ -107,7 +107,7 @@ def crash_advice(problem: ContainerProblem) -> tuple[AdvisedStep, ...]:
     pod, container = problem.worst_pair
     ended = container.state == "terminated"
     reason = container.reason if ended else container.last_reason
-    # A waiting container has logs of its previous instance only, and one that exited for the first time has none.
+    # The logs of a waiting container are those of its previous instance. After its first exit there is none.
     return (exit_advice(pod, container.name, reason, earlier=not ended or container.restarts > 0),)
 
 

@@ -1,4 +1,4 @@
-"""The model of a gang: its objects at one moment, and all that follows from them."""
+"""The model of a gang: its objects at one moment, and the facts derived from them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from gangboard.facts.jobs import (
     hold_key,
     job_key,
     requests_pods,
-    standing,
+    select_member_pods,
 )
 from gangboard.facts.roles import UnmetDependency, unmet_dependencies
 
@@ -55,7 +55,7 @@ class Victim:
 class Gang:
     """The objects of one gang, made by `build_gang`. Rules, policy and pages read them here.
 
-    `owner` is the topmost object of a known kind. A bare PodGroup, Workload or pod is presented as an owner, too, so
+    `owner` is the topmost object of a known kind. A bare PodGroup, Workload or pod is converted to an owner, so that
     rules need no special case for it.
     """
 
@@ -70,17 +70,18 @@ class Gang:
     middle: tuple[Owner, ...] = ()
     """Owners between the topmost one and the Jobs, parents first: the JobSet of a TrainJob."""
     maker: Owner | None = None
-    """The owner that makes such gangs (`OwnerKind.makes_gangs`). It can be acted on, too."""
+    """The owner that creates such gangs (`OwnerKind.makes_gangs`). Actions can target it as well."""
     groups: tuple[Group, ...] = ()
-    """Its PodGroups and CompositePodGroups, those that its pods name included. On 1.35 the entries
-    of Workloads, which have no object (`Group.entry`)."""
+    """Its PodGroups and CompositePodGroups, including those that its pods name.
+
+    On 1.35 they are entries of Workloads, which have no object (`Group.entry`)."""
     workloads: tuple[Group, ...] = ()
     pods: tuple[Pod, ...] = ()
     """Pods of the current attempt. Database and live cluster supply none."""
     foreign_pods: tuple[Pod, ...] = ()
     """Pods of other gangs that share one of its groups: the scheduler counts them too."""
     placeholders: tuple[Pod, ...] = ()
-    """Pods without a node that its scheduler made to hold the place of its members."""
+    """Pods without a node that its scheduler created to reserve places for its members."""
     holds: tuple[Hold, ...] = ()
     """Holds on its Jobs. The uid of the owner is compared, so a recreated JobSet has none."""
     entries: tuple[QueueEntry, ...] = ()
@@ -93,9 +94,9 @@ class Gang:
     unobserved: tuple[Unobserved, ...] = ()
     memory: Mapping[str, UnitMemory] = field(default_factory=dict)
     memory_since: datetime | None = None
-    """When gangboard saw this gang first."""
+    """When gangboard first observed this gang."""
     queues: QueueTree = field(default_factory=QueueTree)
-    """The queues that its entries name, with all above them, as far as these can be read."""
+    """Readable queues that its entries name, with their ancestors."""
     claims: UnusableClaims = field(default_factory=dict)
     """Claims that its waiting pods name and cannot use. Claims that cannot be read are not in it."""
     suspensions: Mapping[str, tuple[SuspendChange, ...]] = field(default_factory=dict)
@@ -103,11 +104,11 @@ class Gang:
     recorded_suspends: Mapping[str, RecordedSuspend] = field(default_factory=dict)
     """uid of a suspended owner or Job → its suspend in gangboard's own record."""
     victims: tuple[Victim, ...] = ()
-    """Pods that make room for it and still exist, by name, as far as events tell."""
+    """Existing pods that were preempted for it by the known events, ordered by name."""
     preemptors: Mapping[str, ObjectRef] = field(default_factory=dict)
-    """uid of a pod or group that took room from this gang, as events tell → the gang of that one."""
+    """uid of a pod or group that preempted this gang by the known events → the gang of that object."""
     roles_of_pods: Mapping[str, str] = field(default_factory=dict)
-    """uid of a pod → the role of the owner that it belongs to, of owners that make pods without Jobs."""
+    """uid of a pod → its role in the owner, for owners that create pods without Jobs."""
     kinds: Mapping[tuple[str, str], KindTraits] = field(default_factory=dict)
     """`registry.kind_traits`, by API group and kind. Rules read it here, since they may not see decoders."""
     pod_reasons: Mapping[str, str] = field(default_factory=dict)
@@ -253,11 +254,11 @@ class Gang:
     @cached_property
     def expected_pods(self) -> Mapping[str, int]:
         """Name of a PodGroup → the number of pods that running child Jobs have or will have in it."""
-        seats: Counter[str] = Counter()
+        pods: Counter[str] = Counter()
         for uid in self.running:
             job = self.child_jobs[uid]
-            seats[job.group_name] += expected_pods(job)
-        return seats
+            pods[job.group_name] += expected_pods(job)
+        return pods
 
     # Pods
 
@@ -286,8 +287,8 @@ class Gang:
 
     @cached_property
     def member_pods(self) -> frozenset[str]:
-        """uids of the pods that stand for a member now (`jobs.standing`)."""
-        return frozenset([pod.meta.ref.uid for pod in standing(self.pods, self.jobs)])
+        """uids of the pods that represent a member now (`jobs.select_member_pods`)."""
+        return frozenset([pod.meta.ref.uid for pod in select_member_pods(self.pods, self.jobs)])
 
     @property
     def ready(self) -> int:
@@ -328,7 +329,7 @@ class Gang:
 
     @cached_property
     def queue_statuses(self) -> Mapping[str, QueueStatus]:
-        """How a queue stands to the owner and to each Job, by uid."""
+        """Queue status of the owner and of each Job, by uid."""
         visibility = self.cluster.queue_visibility
         return queue_statuses_of(self.owner, self.jobs, self.entries, visibility)
 
@@ -339,7 +340,7 @@ class Gang:
 
     @property
     def queue(self) -> QueueStatus:
-        """How a queue stands to the owner."""
+        """Queue status of the owner."""
         return self.queue_statuses[self.owner.meta.ref.uid]
 
     @cached_property

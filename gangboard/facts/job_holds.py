@@ -20,12 +20,12 @@ _NOT_SEEN = "whether by a Hold is not known"
 
 
 def resume_advice(gang: Gang, suspended: Iterable[Owner]) -> tuple[AdvisedStep, ...]:
-    """Return how these Jobs go on, as `resume_step`. Empty if nothing is to be done.
+    """Return the step that resumes these Jobs (`resume_step`), or no advice.
 
-    - A suspension by a person, with a Hold, gangboard or kubectl, is deliberate. Its page has the button.
-    - A queue, a role that they depend on, an unknown owner above, or another controller (`spec.managedBy`) would
-      suspend them again.
-    - If their controller resumes them by itself and no Hold may prevent it, its log has the reason.
+    A suspension by a user, with a Hold, gangboard or kubectl, is deliberate. Its page has the button.
+    A queue, a role that they depend on, an unknown owner above, or another controller (`spec.managedBy`) would suspend
+    them again.
+    If their controller resumes them by itself and no Hold prevents it, its log has the reason.
     """
     if gang.owner.meta.controller is not None or gang.owner.managed_by:
         return ()
@@ -70,15 +70,15 @@ def resume_step(gang: Gang, suspended: Sequence[Owner], ending: str) -> AdvisedS
     held = [(hold, job) for job in suspended if (hold := gang.hold_of(job)) is not None]
     held_uids = {job.meta.ref.uid for _, job in held}
     free = [job.meta for job in suspended if job.meta.ref.uid not in held_uids]
-    parts = []
+    steps = []
     if held:
         released = _several(hold.meta.ref for hold, _ in held)
-        parts.append(f"release {released} of {_several(job.meta.ref for _, job in held)}")
+        steps.append(f"release {released} of {_several(job.meta.ref for _, job in held)}")
     if free:
-        parts.append(f"resume {_several(meta.ref for meta in free)}")
+        steps.append(f"resume {_several(meta.ref for meta in free)}")
     if not gang.cluster.holds_known and any(meta.controller is not None for meta in free):
-        parts.append(f"release any Hold that may be on {'it' if len(free) == 1 else 'them'}")
-    text = " and ".join(parts)
+        steps.append(f"release any Hold that may be on {'it' if len(free) == 1 else 'them'}")
+    text = " and ".join(steps)
     names_all = max(len(held), len(free)) <= MOST_NAMED
     return AdvisedStep(
         f"{text[:1].upper()}{text[1:]}{ending}",
@@ -140,7 +140,7 @@ def _by_whom(gang: Gang, job: Owner) -> str:
     if known is not None and known.by_person:
         return f"suspended {suspension_text(known)}"
     if job.meta.controller is None:
-        return ""  # nobody turns its suspension back: it needs no Hold
+        return ""  # no controller resumes it, so it needs no Hold
     return _UNKNOWN if gang.cluster.holds_known else _NOT_SEEN
 
 

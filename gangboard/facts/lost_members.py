@@ -1,4 +1,4 @@
-"""Members that a unit lost or lacks: how many, why they left, and why they do not come back."""
+"""Lost and missing members of a unit: their number, the causes, and the advice."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from gangboard.facts.scheduler_text import (
 from gangboard.facts.unit import Unit, pods_on_unready_nodes, ready_count
 
 NODE_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC"})
-"""Reasons of `DisruptionTarget` that say that the pod's node failed or is gone."""
+"""Reasons of `DisruptionTarget` for a node that failed or was deleted."""
 
 _DISRUPTIONS = {
     "PreemptionByScheduler": "preempted by the scheduler",
@@ -46,9 +46,9 @@ _SKEW = timedelta(seconds=60)
 
 
 def has_unrecovered_loss(unit: Unit) -> bool:
-    """Return whether it lost members that no restart of its own is bringing back.
+    """Return whether it lost members that no restart or retry brings back.
 
-    A restart or retry has a reason of its own, as long as nothing keeps its pods away.
+    A restart or retry has its own reason, unless the scheduler or an admission check refuses its pods.
     """
     if not has_lost(unit):
         return False
@@ -58,7 +58,7 @@ def has_unrecovered_loss(unit: Unit) -> bool:
 
 
 def has_refused_members(unit: Unit) -> bool:
-    """Return whether the scheduler or an admission refused members that it lacks."""
+    """Return whether the scheduler or an admission check refused missing members."""
     if has_rejected_pods(unit):
         return True
     return unit.missing > 0 and newest_creation_refusal(unit) is not None
@@ -66,14 +66,18 @@ def has_refused_members(unit: Unit) -> bool:
 
 def disrupted_pods(unit: Unit) -> tuple[Pod, ...]:
     """Return pods that were or are being removed since the unit was last whole."""
-    whole = unit.memory.whole_at if was_whole_in_attempt(unit) else None
+    whole_at = unit.memory.whole_at if was_whole_in_attempt(unit) else None
     return tuple(
         pod
         for pod in unit.pods
         if pod.disruption is not None
         and pod.disruption.is_true
         and (pod.is_terminating or pod.is_finished)
-        and (whole is None or pod.disruption.since is None or pod.disruption.since >= whole - _SKEW)
+        and (
+            whole_at is None
+            or pod.disruption.since is None
+            or pod.disruption.since >= whole_at - _SKEW
+        )
     )
 
 
@@ -105,15 +109,15 @@ def _of_the_gang(unit: Unit) -> str:
 
     Empty if none runs, or if more exist than the owner requests.
     """
-    whole = unit.owner.desired
+    size = unit.owner.desired
     running = unit.gang.ready
-    if not 0 < running <= whole - unit.desired:
+    if not 0 < running <= size - unit.desired:
         return ""
-    return f", {running} of {whole} of {label(unit.owner.meta.ref)}"
+    return f", {running} of {size} of {label(unit.owner.meta.ref)}"
 
 
 def disruption_text(unit: Unit, taken: Preemption | None = None) -> str:
-    """Return ` 1 was evicted.`, by the disruption conditions of removed pods. Empty without any.
+    """Return ` 1 was evicted.` by the disruption conditions of removed pods, or an empty text.
 
     `taken` names the preemptors. Preempted pods are deleted at once, and the caller has the preemptors as evidence.
     """
@@ -136,14 +140,14 @@ def disruption_text(unit: Unit, taken: Preemption | None = None) -> str:
 
 
 def missing_reason(unit: Unit, reason: str = "") -> str:
-    """Return why members are missing, or what they are doing. Empty if unknown.
+    """Return why members are missing, or their state. Empty if unknown.
 
-    `reason` is a sentence of the arithmetic why members have no node. It replaces the text of the scheduler.
+    `reason` is the sentence of the arithmetic about members without a node. It replaces the scheduler's text.
     """
-    return " ".join(filter(None, (_given_up(unit), _others(unit, reason))))
+    return " ".join(filter(None, (_failed_indexes_text(unit), _pending_members_text(unit, reason))))
 
 
-def _given_up(unit: Unit) -> str:
+def _failed_indexes_text(unit: Unit) -> str:
     """Return which indexes failed for good, and the consequence for their Job."""
     jobs = _without_indexes(unit)
     if not jobs:
@@ -170,24 +174,24 @@ def _indexes_of(unit: Unit, job: Owner) -> str:
     return f"{job.failed_indexes} of {label(job.meta.ref)}" if several else job.failed_indexes
 
 
-def _others(unit: Unit, reason: str) -> str:
-    """Return the reason for the members that can still come."""
+def _pending_members_text(unit: Unit, reason: str) -> str:
+    """Return the reason for missing members whose index has not failed."""
     if unit.missing:
         refusal = newest_creation_refusal(unit)
         if refusal is not None:
             return refusal.about("the rest")
     if unit.unplaced:
-        return _unplaced(unit, reason)
+        return _unplaced_text(unit, reason)
     if unit.missing:
-        return _not_made(unit)
+        return _not_created_text(unit)
     starting = [pod for pod in unit.placed if not pod.is_ready]
     if not starting:
         return ""
     return f"{count(len(starting), 'pod')} {is_or_are(len(starting))} not ready."
 
 
-def _not_made(unit: Unit) -> str:
-    """Return the number of pods that are not made, and of old pods that are still being deleted."""
+def _not_created_text(unit: Unit) -> str:
+    """Return the number of pods that do not exist yet, and of old pods that are still being deleted."""
     number = unit.missing
     leaving = min(number, sum(pod.is_live and pod.is_terminating for pod in unit.pods))
     texts = []
@@ -199,30 +203,30 @@ def _not_made(unit: Unit) -> str:
     return " ".join(texts)
 
 
-def _unplaced(unit: Unit, reason: str) -> str:
+def _unplaced_text(unit: Unit, reason: str) -> str:
     gated = [pod for pod in unit.unplaced if pod.gates]
     ungated = len(unit.unplaced) - len(gated)
     if not gated:
-        return _tried(unit, ungated, reason)
+        return _scheduler_report(unit, ungated, reason)
     gates = sorted({gate for pod in gated for gate in pod.gates})
     noun = "scheduling gate" if len(gates) == 1 else "scheduling gates"
     text = f"{_wait(len(gated))} for {noun} {names(gates)}."
-    return f"{text} {_tried(unit, ungated, reason)}" if ungated else text
+    return f"{text} {_scheduler_report(unit, ungated, reason)}" if ungated else text
 
 
-def _tried(unit: Unit, waiting: int, reason: str) -> str:
-    """Return what the scheduler reports about this many members without gates."""
+def _scheduler_report(unit: Unit, waiting: int, reason: str) -> str:
+    """Return the scheduler's report about the waiting members without gates."""
     message = best_scheduler_message(scheduler_messages(unit, "Unschedulable"))
     if message is not None and reason:
         return reason
     if message is not None:
-        # Members of a gang are tried as one; without a quorum each is told of itself.
+        # The scheduler tries the members of a gang together. Without a quorum it reports about each pod.
         tried = waiting - sum(pod.is_waiting_for_group and not pod.gates for pod in unit.unplaced)
         refused = tried if unit.quorum is not None else len(unit.refused) or tried
         if not refused:
             return sentence(f"{_wait(waiting)} for the rest of the group: {quote(message.reasons)}")
-        what = f"{count(refused, 'pod')} {plural(refused, 'find')} no room"
-        text = sentence(f"{what}: {quote(message.reasons)}")
+        summary = f"{count(refused, 'pod')} {plural(refused, 'find')} no room"
+        text = sentence(f"{summary}: {quote(message.reasons)}")
         rest = waiting - refused
         return f"{text} {_wait(rest)} for the scheduler." if rest else text
     failed = best_scheduler_message(scheduler_errors(unit))
@@ -257,7 +261,7 @@ def missing_evidence(unit: Unit) -> tuple[Evidence, ...]:
 
 
 def recover_nodes_advice(sick: tuple[Node, ...]) -> tuple[str, ...]:
-    """Return the step that helps in any case. The evidence has the nodes as its sources."""
+    """Return the step to recover the nodes. The evidence has the nodes as its sources."""
     if not sick:
         return ()
     listed = names(node.meta.ref.name for node in sick)
@@ -267,9 +271,9 @@ def recover_nodes_advice(sick: tuple[Node, ...]) -> tuple[str, ...]:
 
 
 def force_delete_advice(unit: Unit) -> tuple[AdvisedStep, ...]:
-    """Return the other step, if a silent node keeps pods whose successors are not made.
+    """Return the step to delete nodes or pods, if a silent node has terminating pods without replacements.
 
-    Only the kubelet ends such pods by itself. A force-deleted pod may go on running, so the node must be off.
+    The kubelet alone can end such pods. A force-deleted pod may continue to run, so the node must be off.
     """
     stuck = [pod for pod in pods_on_unready_nodes(unit) if pod.is_terminating]
     if not stuck or not unit.missing:
@@ -281,7 +285,7 @@ def force_delete_advice(unit: Unit) -> tuple[AdvisedStep, ...]:
     are_off = "it is off" if len(nodes) == 1 else "they are off"
     node = "node" if len(nodes) == 1 else "nodes"
     text = f"If {are_off} for good, delete {node} {names(nodes)}, or force-delete {noun} {listed}"
-    words = command(
+    delete = command(
         "kubectl delete pod -n {} {} --grace-period=0 --force", pods[0].namespace, pods[0].name
     )
-    return (AdvisedStep(f"{text}.", AdviceKind.OTHER, words if len(pods) == 1 else ()),)
+    return (AdvisedStep(f"{text}.", AdviceKind.OTHER, delete if len(pods) == 1 else ()),)

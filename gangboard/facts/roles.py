@@ -1,4 +1,4 @@
-"""Roles of an owner that wait for another of its roles, by the counts of the controller."""
+"""Roles of an owner: unmet dependencies between them, and replicas as roles of their own."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from dataclasses import replace
 from gangboard.domain.owner import Dependency, Owner, Role
 
 UnmetDependency = tuple[Dependency, Role | None]
-"""A dependency that is not met, and the role it names; None when the owner has no role of that name."""
+"""An unmet dependency with the role it names, or None if the owner has no such role."""
 
 
 def unmet_dependencies(owner: Owner) -> Mapping[str, tuple[UnmetDependency, ...]]:
-    """Return the name of each role that waits for others → the dependencies that are not met yet."""
+    """Return role name → unmet dependencies, for each role that waits for others.
+
+    The counts in the owner's status decide.
+    """
     dependent = [role for role in owner.roles if role.depends_on]
     roles = {role.name: role for role in owner.roles} if dependent else {}
     unmet = {
@@ -32,9 +35,9 @@ def _is_met(on: Role | None, dependency: Dependency) -> bool:
 
 
 def reached_jobs(on: Role, dependency: Dependency) -> int | None:
-    """Return how many Jobs of a role are in the state asked for; None if the status has no count.
+    """Return the number of a role's Jobs in the required state, or None if the status has no count.
 
-    A Job that succeeded counts as one that was ready (JobSet, allReplicasStarted).
+    A succeeded Job counts as ready (JobSet, allReplicasStarted).
     """
     done = on.succeeded
     if dependency.status == "Complete":
@@ -45,36 +48,37 @@ def reached_jobs(on: Role, dependency: Dependency) -> int | None:
 
 
 MOST_NAMED = 64
-"""Replicas of one owner that do not exist and are named all the same. Further ones are counted: a number in
-an object must not decide how much work the object is."""
+"""Limit for missing replicas of one owner that get a role of their own. The rest share one role.
+
+A number in an object must not decide how much work the object causes."""
 _LONGEST_INDEX = 10
 """Digits of the largest int32."""
 
 
 def name_replicas(
-    replica: Role, names: Iterable[str], number: int, there: Mapping[str, Role], most: int
+    replica: Role, names: Iterable[str], number: int, existing: Mapping[str, Role], most: int
 ) -> list[Role]:
-    """Return a role for each replica that exists and for the first `most` that do not, and one for the rest.
+    """Return a role for each existing replica and for the first `most` missing ones, and one for the rest.
 
-    `names` yields the names of all `number` replicas, and is read no further than needed. `there` has those
-    that exist, each among the names.
+    `names` yields the names of all `number` replicas, and is read no further than needed. `existing` has the existing
+    replicas by name.
     """
     named: dict[str, Role] = {}
     absent, following = 0, ""
     for name in names if number else ():
-        if name not in there:
+        if name not in existing:
             if absent == most:
                 following = name
                 break
             absent += 1
-        named[name] = there[name] if name in there else replace(replica, name=name)
-    named.update((name, role) for name, role in there.items() if name not in named)
+        named[name] = existing[name] if name in existing else replace(replica, name=name)
+    named.update((name, role) for name, role in existing.items() if name not in named)
     rest = number - len(named)
     return [*named.values(), *([several(replica, following, rest)] if rest > 0 else [])]
 
 
 def several(replica: Role, name: str, number: int) -> Role:
-    """Return some replicas that do not exist as one role, under the name of the first."""
+    """Return some missing replicas as one role with the name of the first."""
     quorum = None if replica.quorum is None else replica.quorum * number
     return replace(
         replica, name=several_replicas_name(name, number), replicas=number, quorum=quorum
@@ -87,15 +91,15 @@ def several_replicas_name(name: str, number: int) -> str:
 
 
 def replica_index(text: str) -> int | None:
-    """Return the index that a name of a replica ends with; None if it ends with no index."""
+    """Return the index at the end of a replica's name, or None."""
     is_index = text.isascii() and text.isdecimal() and len(text) <= _LONGEST_INDEX
     return int(text) if is_index and (text == "0" or text[0] != "0") else None
 
 
-def numbered_replicas(role: Role, there: Iterable[str], most: int) -> list[Role]:
-    """Return the replicas `<role>-<index>` of a role as roles of their own; `there` are names that exist."""
+def numbered_replicas(role: Role, existing_names: Iterable[str], most: int) -> list[Role]:
+    """Return the replicas `<role>-<index>` of a role as roles of their own."""
     prefix, replica = f"{role.name}-", replace(role, replicas=1)
-    indexes = {name: replica_index(name.removeprefix(prefix)) for name in there}
+    indexes = {name: replica_index(name.removeprefix(prefix)) for name in existing_names}
     existing = {
         name: replace(replica, name=name)
         for name, index in indexes.items()

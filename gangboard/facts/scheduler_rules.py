@@ -56,7 +56,7 @@ def no_room(find: Find, *, order: int = 80) -> UnitRule:
     )
 
 
-_SHOWN = 3
+_MAX_MESSAGES = 3
 
 
 def gang_refusal(
@@ -87,7 +87,10 @@ def gang_refusal(
         ),
         evidence=(
             Evidence("pods placed", f"{len(unit.placed)} of {unit.wanted}", unit.owner.meta.ref),
-            *(Evidence("scheduler says", raw, source) for raw, source in list(lines)[-_SHOWN:]),
+            *(
+                Evidence("scheduler says", raw, source)
+                for raw, source in list(lines)[-_MAX_MESSAGES:]
+            ),
         ),
         since=_since(unit),
     )
@@ -104,7 +107,7 @@ def _since(unit: Unit) -> datetime | None:
 
 
 def queue_of(unit: Unit) -> Queue | None:
-    """Return the queue of the unit's group. None without a queue, or if it is not known."""
+    """Return the queue of the unit's group, or None if it has none or the queue is unknown."""
     group = unit.group
     if group is None or not group.queue:
         return None

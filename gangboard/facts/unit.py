@@ -25,25 +25,24 @@ SUCCESS_REASONS = frozenset({"SuccessPolicy", "CompletionsReached"})
 
 @dataclass(frozen=True)
 class Unit:
-    """The thing that gets a stage: a group; without groups a child Job, a role, or the owner."""
+    """Unit of diagnosis, which has a stage: a group, or without groups a child Job, a role or the owner."""
 
     gang: Gang
     name: str
-    """How a sentence calls it. Unique within the gang."""
+    """Name in sentences, unique within the gang."""
     noun: str
-    """`group`, `Job`, or the owner's kind: what stands before the name."""
+    """Noun before the name: `group`, `Job`, or the owner's kind."""
     desired: int
     quorum: int | None
-    """None when it is scheduled pod by pod or by a basic group."""
+    """None if the scheduler places each pod by itself, with or without a basic group."""
     jobs: tuple[Owner, ...] = ()
     roles: tuple[Role, ...] = ()
-    """Roles of the owner whose pods belong here, their child Jobs made or not."""
+    """Roles of the owner whose pods belong to the unit. Their child Jobs need not exist."""
     pods: tuple[Pod, ...] = ()
     foreign_pods: tuple[Pod, ...] = ()
     group: Group | None = None
     group_name: str = ""
-    """The PodGroup, or the entry of a Workload (`WorkloadEntry.name`), that its pods name, there or
-    not."""
+    """PodGroup or entry of a Workload (`WorkloadEntry.name`) that its pods name. It need not exist."""
     held: int = 0
     """Desired pods of suspended child Jobs."""
     missing_jobs: tuple[str, ...] = ()
@@ -51,10 +50,9 @@ class Unit:
     events: tuple[Event, ...] = ()
     memory: UnitMemory = field(default_factory=UnitMemory)
     placing: PlacementResult | None = None
-    """What arithmetic says of its members that wait for a node; None when none waits."""
+    """Result of the placement arithmetic for members that wait for a node, or None if none waits."""
     together: Unit | None = None
-    """All workers without a group as one, where others beside it wait for nodes as well: why they have
-    none is a matter of all of them."""
+    """Merged unit of all ungrouped workers, if others wait for nodes as well and share the cause."""
 
     # A large gang has thousands of pods. A list comprehension is one call, a generator one for each pod.
 
@@ -137,8 +135,8 @@ class Unit:
     def given_up(self) -> int:
         """The number of members that stay away because their index failed for good.
 
-        With `backoffLimitPerIndex` the Job goes on without such an index, and makes pods for other indexes as long as some
-        are left (firstPendingIndexes in pkg/controller/job).
+        With `backoffLimitPerIndex` the Job continues without such an index, and creates pods for the remaining indexes
+        (firstPendingIndexes in pkg/controller/job).
         """
         return sum([_indexes_short(job) for job in self.active_jobs if job.failed_index_count])
 
@@ -200,7 +198,7 @@ _CORE = "scheduling.k8s.io"
 
 
 def ready_count(unit: Unit) -> int:
-    """Return the number of ready pods. In a gang group the pods of other gangs count, too."""
+    """Return the number of ready pods. In a gang group the pods of other gangs count as well."""
     foreign = sum(pod.is_ready for pod in unit.foreign_pods) if unit.quorum is not None else 0
     return len(unit.ready) + foreign
 
