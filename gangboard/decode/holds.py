@@ -1,4 +1,4 @@
-"""Holds (holds.gangboard.dev). Never needed: without them only the Holds are not spoken of."""
+"""Decoder of Holds (holds.gangboard.dev). They are optional, and other findings do not need them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _WireHoldSpec(Wire):
 
 
 class WireHold(Wire):
-    """A Hold as narrow as it is kept."""
+    """A Hold."""
 
     metadata: _WireHoldMeta
     spec: _WireHoldSpec | None = None
@@ -45,7 +45,7 @@ def _build(wire: WireHold, version: str) -> Hold:
         meta=read_meta(wire.metadata, HOLD_GROUP, "Hold", version),
         job_name=read_text(spec.job_name),
         owner_uid=read_text(spec.owner_uid),
-        # A CRD that somebody changed may let more through.
+        # A modified CRD may allow longer texts.
         by=read_text(spec.by)[:LONGEST_BY],
         reason=read_text(spec.reason)[:LONGEST_REASON],
         until=until,

@@ -1,4 +1,4 @@
-"""Unions of the scheduling API: `{"basic": {}}`, where the presence of a member is the meaning."""
+"""Decoder of scheduling policies, which are unions such as `{"basic": {}}` with one member set."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gangboard.decode.quantities import read_minimum
 from gangboard.decode.wire import Int32, Wire
 
 WireUnion = dict[str, msgspec.Raw]
-"""Member → its bytes. Unlike a struct it also shows members that this release does not know."""
+"""Member → its bytes. Unlike a struct it also has unknown members."""
 
-# Longer text of a union that nobody knows would only be cut again on the page.
+# Limit for the text of an unknown union, which pages show.
 _MAX_TEXT = 200
 
 
@@ -25,29 +25,31 @@ _GANG = msgspec.json.Decoder(_WireGang)
 
 
 @dataclass(frozen=True, slots=True)
-class Union:
-    """A scheduling policy as read."""
+class SchedulingPolicy:
+    """A decoded scheduling policy."""
 
     member: str
-    """`gang`, `basic`, `unknown` for any other or several members; empty when nothing is set."""
+    """`gang`, `basic`, or `unknown` for any other or several members. Empty if no member is set."""
     min_count: int | None = None
-    """`minCount` of a gang of pods, `minGroupCount` of a gang of groups; None when not given."""
+    """`minCount` of a gang of pods or `minGroupCount` of a gang of groups, or None if it is not set."""
     text: str = ""
-    """The union as served when its member is neither gang nor basic."""
+    """The union as served if the member is unknown."""
 
 
 def present_members(union: WireUnion | None) -> WireUnion:
-    """Return the members that are set: null is Go's way to say not set."""
-    return {word: raw for word, raw in (union or {}).items() if bytes(raw) != b"null"}
+    """Return the members that are set. Go writes null for an unset member."""
+    return {member: raw for member, raw in (union or {}).items() if bytes(raw) != b"null"}
 
 
-def read_scheduling_policy(union: WireUnion | None) -> Union:
-    """Read a scheduling policy. Raises msgspec.ValidationError for a gang that is no object."""
+def read_scheduling_policy(union: WireUnion | None) -> SchedulingPolicy:
+    """Decode a scheduling policy. Raises msgspec.ValidationError for a gang that is no object."""
     members = present_members(union)
     if list(members) == ["gang"]:
         gang = _GANG.decode(members["gang"])
-        return Union("gang", read_minimum(gang.min_count) or read_minimum(gang.min_group_count))
+        return SchedulingPolicy(
+            "gang", read_minimum(gang.min_count) or read_minimum(gang.min_group_count)
+        )
     if list(members) == ["basic"]:
-        return Union("basic")
+        return SchedulingPolicy("basic")
     text = "" if union is None else msgspec.json.encode(union).decode(errors="replace")
-    return Union("unknown" if members else "", text=text[:_MAX_TEXT])
+    return SchedulingPolicy("unknown" if members else "", text=text[:_MAX_TEXT])

@@ -1,4 +1,4 @@
-"""Topology spread constraints of a pod."""
+"""Decoder of topology spread constraints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HONOR, _IGNORE = "Honor", "Ignore"
 
 
 class WireSpread(Wire):
-    """One entry of `topologySpreadConstraints`."""
+    """Entry of `topologySpreadConstraints`."""
 
     when_unsatisfiable: str = ""
     topology_key: str = ""
@@ -25,20 +25,19 @@ class WireSpread(Wire):
 
     @property
     def is_hard(self) -> bool:
-        """Whether it keeps pods from nodes: whatever is not said to be soft."""
+        """Whether it can exclude nodes. Any value other than `ScheduleAnyway` counts as hard."""
         return self.when_unsatisfiable != "ScheduleAnyway"
 
 
 def read_spreads(hard: Sequence[WireSpread], namespace: str) -> tuple[Spread, ...]:
-    """Return the hard constraints of a pod of that namespace; none where one is not as the API has it.
+    """Return the hard constraints of a pod in this namespace. Empty if any constraint is unsupported.
 
-    What is not said is as in filterTopologySpreadConstraints of the plugin podtopologyspread: one
-    domain is enough, nodes are excluded by affinity and not by taints. `matchLabelKeys` is in the
-    selector already: the API server puts it there (1.34 and later, unless a feature gate is off),
-    for the labels that the pod has.
+    The defaults are those of filterTopologySpreadConstraints in the plugin podtopologyspread: one domain is enough, and
+    nodes are excluded by affinity but not by taints. The API server adds `matchLabelKeys` to the selector for the labels
+    of the pod (1.34 and later, unless a feature gate is off).
     """
-    found = [_read(wire, namespace) for wire in hard]
-    return tuple(one for one in found if one is not None) if all(found) else ()
+    spreads = [_read(wire, namespace) for wire in hard]
+    return tuple(spread for spread in spreads if spread is not None) if all(spreads) else ()
 
 
 def _read(wire: WireSpread, namespace: str) -> Spread | None:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gangboard.decode.scheduling_policy import Union, read_scheduling_policy
+from gangboard.decode.scheduling_policy import SchedulingPolicy, read_scheduling_policy
 from gangboard.domain.api_resource import Resource
 from gangboard.plugins import registry
 from gangboard.polling.cluster_cache import resources
@@ -112,7 +112,9 @@ def test_the_parts_of_a_kai_group_all_count() -> None:
 
 
 def test_a_number_counts() -> None:
-    assert read_scheduling_policy({"gang": msgspec.Raw(b'{"minCount": 3}')}) == Union("gang", 3)
+    assert read_scheduling_policy({"gang": msgspec.Raw(b'{"minCount": 3}')}) == SchedulingPolicy(
+        "gang", 3
+    )
 
 
 def test_every_grouping_api_is_walked() -> None:
