@@ -145,7 +145,7 @@ class PlacementRequest:
     """Node labels. All members must be on nodes with the same value of each."""
     domain: tuple[str, ...] | None = None
     """Values of these labels on the nodes of placed members, one for each key."""
-    whose: str = ""
+    owners_text: str = ""
     """Owners of the pods for sentences, such as `2 Jobs`."""
 
     @property
@@ -199,7 +199,7 @@ class RunningGang:
     """Highest priority of its pods, or 0 if no pod has one."""
     loads: Mapping[str, Requested]
     """Node → usage of its pods there."""
-    whole: bool = True
+    is_whole: bool = True
     """Whether all of it runs. False if it has nodes and does not run completely."""
     waits: tuple[PodSet, ...] = ()
     """Pending members without a nominated node, if it does not run completely."""
@@ -209,13 +209,13 @@ class RunningGang:
     It excludes pods that are being deleted and pods of a suspended owner."""
     suspendable: bool = True
     """Whether a suspend lasts. Its owner can be suspended, and no controller, queue or other manager undoes it."""
-    began: datetime | None = None
+    oldest_pod_at: datetime | None = None
     """Creation time of its oldest living pod, or None if unknown."""
     terminations: tuple[Termination, ...] = ()
     """Known terminations of pods that no controller replaces, in order of time."""
 
     @property
-    def kept(self) -> Mapping[str, Requested]:
+    def active_loads(self) -> Mapping[str, Requested]:
         """Node → usage of its pods that are not terminating."""
         return self.loads if self.by_suspending is None else self.by_suspending
 

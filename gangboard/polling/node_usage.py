@@ -195,11 +195,11 @@ class NodeUsageTracker:
             ref,
             priority=max(pod.priority for pod in pods.values()),
             loads=loads,
-            whole=root not in self._broken,
+            is_whole=root not in self._broken,
             waits=self._broken.get(root, ()),
             by_suspending=None if len(stay) == len(pods) else self._usage.load_of(stay),
             suspendable=self._is_suspendable(root, members),
-            began=min((pod.created_at for pod in pods.values() if pod.created_at), default=None),
+            oldest_pod_at=min((pod.created_at for pod in pods.values() if pod.created_at), default=None),
             terminations=ends,
         )
 

@@ -378,7 +378,7 @@ def test_nobody_of_higher_priority_and_nobody_without_a_lever_is_suspended() -> 
 def test_the_lowest_priority_goes_first_then_the_shortest_run() -> None:
     began = datetime(2026, 1, 1, tzinfo=UTC)
     old, young, vital = (
-        replace(resident(name, priority, a=4), began=began + timedelta(hours=hours))
+        replace(resident(name, priority, a=4), oldest_pod_at=began + timedelta(hours=hours))
         for name, priority, hours in (("old", 1, 0), ("young", 1, 9), ("vital", 3, 99))
     )
     nodes = [node("a", 12, 12)]
@@ -390,7 +390,7 @@ def test_the_lowest_priority_goes_first_then_the_shortest_run() -> None:
 
     assert first_of(old, young, vital) == first_of(vital, young, old) == "young"
     assert first_of(vital, old) == "old"
-    broken = replace(vital, whole=False)
+    broken = replace(vital, is_whole=False)
     found = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=[young, broken], priority=5))
     assert [ref.name for ref in only(found, AdviceKind.SUSPEND_BROKEN).gangs] == ["vital"]
 

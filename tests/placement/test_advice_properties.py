@@ -133,7 +133,7 @@ def changed(unit: Unit, advice: Advice, part: Sequence[str] | None = None) -> li
         nodes.append(node)
     for gang in unit.gang.cluster.room.running_gangs():
         if advice.change is AdviceKind.SUSPEND_GANGS and gang.ref.name in named:
-            freed = gang.kept
+            freed = gang.active_loads
             nodes = [_freed(node, _of(freed, node.name)) for node in nodes]
         for end in gang.terminations:
             # What is advised about room counts on what is being deleted.

@@ -66,7 +66,7 @@ def test_each_holds_what_the_other_needs() -> None:
 
 
 def test_the_other_one_is_whole() -> None:
-    whole = resident(OTHER, "n2", "n3", waits=0, whole=True)
+    whole = resident(OTHER, "n2", "n3", waits=0, is_whole=True)
     assert first(halves(other=whole)) == "partly-placed"
 
 

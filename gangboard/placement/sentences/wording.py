@@ -94,7 +94,7 @@ class PodCount:
 def pod_count_of(assessment: Assessment) -> PodCount:
     """Return the pods that must be placed at once: all that wait, or the rest of the quorum."""
     request = assessment.request
-    return PodCount(request.needed, request.size, request.whose)
+    return PodCount(request.needed, request.size, request.owners_text)
 
 
 def nodes_that(number: int, verb: str = "have") -> str:

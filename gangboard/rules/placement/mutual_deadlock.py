@@ -79,7 +79,7 @@ def _name(ref: ObjectRef) -> str:
 
 def _placed(gang: RunningGang, waiting: int) -> str:
     """Return `2 of 4 pods`: those that have a node, of these and those that wait."""
-    pods = sum(load.pods for load in gang.kept.values())
+    pods = sum(load.pods for load in gang.active_loads.values())
     return out_of(pods, pods + waiting, "pod")
 
 
