@@ -199,7 +199,9 @@ class NodeUsageTracker:
             waits=self._broken.get(root, ()),
             by_suspending=None if len(stay) == len(pods) else self._usage.load_of(stay),
             suspendable=self._is_suspendable(root, members),
-            oldest_pod_at=min((pod.created_at for pod in pods.values() if pod.created_at), default=None),
+            oldest_pod_at=min(
+                (pod.created_at for pod in pods.values() if pod.created_at), default=None
+            ),
             terminations=ends,
         )
 

@@ -1,4 +1,4 @@
-"""Pods as the API server sends them, and what a scheduler would read of them."""
+"""Pods as the API server sends them, and their decoded constraints."""
 
 from __future__ import annotations
 

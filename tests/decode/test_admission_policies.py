@@ -1,4 +1,4 @@
-"""The policy of the Hold: the manifest, and what API servers make of it, have one digest."""
+"""The manifest of the policy and the object of an API server have the same digest."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def changed(path: str, value: Any) -> Json:
     return spec
 
 
-def test_what_a_server_fills_in_is_no_change() -> None:
+def test_server_defaults_do_not_change_the_digest() -> None:
     assert policy_digest(as_served()) == policy_digest(SPEC)
     served = as_served()
     del served["failurePolicy"]  # the API's default is the word that is written there
@@ -76,7 +76,7 @@ def test_what_a_server_fills_in_is_no_change() -> None:
         ("aFieldOfTomorrow", "Off"),
     ],
 )
-def test_a_change_is_a_change(path: str, value: Any) -> None:
+def test_changed_policy_has_another_digest(path: str, value: Any) -> None:
     assert policy_digest(changed(path, value)) != policy_digest(SPEC)
 
 
@@ -90,11 +90,11 @@ def test_a_change_is_a_change(path: str, value: Any) -> None:
         {"matchResources": {"namespaceSelector": {"matchLabels": {"team": "a"}}}},
     ],
 )
-def test_a_changed_binding_is_a_change(other: Json) -> None:
+def test_changed_binding_has_another_digest(other: Json) -> None:
     assert policy_digest({**BINDING_SPEC, **other}) != policy_digest(BINDING_SPEC)
 
 
-def test_only_the_objects_of_our_name_are_asked_for_and_kept() -> None:
+def test_only_objects_with_our_name_are_listed_and_stored() -> None:
     for resource, spec in ((POLICY, SPEC), (BINDING, BINDING_SPEC)):
         assert resource.versions == ("v1", "v1beta1")
         assert resource.query == (("fieldSelector", "metadata.name=gangboard-hold"),)
@@ -132,7 +132,7 @@ def serve() -> Iterator[Callable[[Client, Json, str], Json]]:
         client.request("DELETE", path)
 
 
-def test_what_a_real_server_makes_of_it(
+def test_manifest_from_a_real_server_has_the_same_digest(
     controlplane_137: ControlPlane, serve: Callable[..., Json]
 ) -> None:
     served = serve(controlplane_137.client, MANIFEST_POLICY, "v1")
@@ -143,7 +143,7 @@ def test_what_a_real_server_makes_of_it(
     )
 
 
-def test_what_a_real_1_35_makes_of_it_in_v1beta1(
+def test_v1beta1_manifest_from_a_real_1_35_has_the_same_digest(
     controlplane_135_map: ControlPlane, serve: Callable[..., Json]
 ) -> None:
     served = serve(controlplane_135_map.client, MANIFEST_POLICY, "v1beta1")

@@ -1,10 +1,10 @@
-"""Queues by name: what an entry reaches, and what is above it, however people have wired that."""
+"""The tree of queues: the queue of an entry, ancestors and descendants, even with wrong parents."""
 
 from gangboard.domain.quota import QueueTree
 from tests.domain_objects import a_queue, an_alias, shared_quota
 
 
-def test_an_entry_names_the_alias_of_its_namespace_else_a_queue_of_the_cluster() -> None:
+def test_entry_names_an_alias_in_its_namespace_or_a_cluster_queue() -> None:
     alias, queue = an_alias("gpu", to="gpu"), a_queue("gpu")
     tree = QueueTree([alias, queue, shared_quota("all")])
     group = queue.meta.ref.group
@@ -14,7 +14,7 @@ def test_an_entry_names_the_alias_of_its_namespace_else_a_queue_of_the_cluster()
     assert tree.find_entry_queue(group, "team-a", "all") is None
 
 
-def test_what_is_above_ends_where_nothing_is_there() -> None:
+def test_lineage_ends_at_a_missing_parent() -> None:
     alias, queue = an_alias("lq", to="gpu"), a_queue("gpu", cohort="nowhere")
     tree = QueueTree([alias, queue])
     assert tree.lineage(alias) == (alias, queue)
@@ -22,7 +22,7 @@ def test_what_is_above_ends_where_nothing_is_there() -> None:
     assert tree.lineage(an_alias("lost", to="nothing")) == (an_alias("lost", to="nothing"),)
 
 
-def test_a_circle_is_told_and_walked_once() -> None:
+def test_cycle_is_detected_and_ends_the_lineage() -> None:
     a, b, c = (shared_quota(one, cohort=up) for one, up in (("a", "b"), ("b", "c"), ("c", "b")))
     queue = a_queue("gpu", cohort="a")
     tree = QueueTree([a, b, c, queue, shared_quota("self", cohort="self")])
@@ -32,7 +32,7 @@ def test_a_circle_is_told_and_walked_once() -> None:
     assert tree.subtree(c.name) == {one.name for one in (a, b, c, queue)}
 
 
-def test_who_takes_the_place_of_a_queue_has_its_links() -> None:
+def test_replaced_queue_moves_to_its_new_parent() -> None:
     tree = QueueTree([a_queue("gpu", cohort="old"), shared_quota("old"), shared_quota("new")])
     tree.put(a_queue("gpu", cohort="new"))
     assert tree.subtree(shared_quota("old").name) == {shared_quota("old").name}

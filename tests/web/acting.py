@@ -74,7 +74,9 @@ def install_hold(cluster: Cluster) -> None:
             f"{cluster.name}-{resource.kind}",
         )
         store_object(
-            cluster, resource.key, AdmissionPolicy(Meta("v1", ref, "1", 1, NOW), policy_digest(spec))
+            cluster,
+            resource.key,
+            AdmissionPolicy(Meta("v1", ref, "1", 1, NOW), policy_digest(spec)),
         )
 
 
