@@ -15,7 +15,7 @@ from gangboard.decode.selectors import (
     read_requirements,
     read_term,
 )
-from gangboard.decode.topology_spread import WireSpread, read_spreads
+from gangboard.decode.spread_constraints import WireSpread, read_spreads
 from gangboard.decode.wire import Int32, Int64, Wire
 from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.pod_constraints import (
