@@ -12,7 +12,7 @@ class RecordedSuspend:
 
     actor: str
     reason: str
-    at: datetime
+    sent_at: datetime
     """Time at which the request was sent."""
 
 
@@ -36,9 +36,9 @@ class Suspension:
 
     by: str
     """Text after the verb in a sentence: `by ada`, `with kubectl`."""
-    at: datetime | None
+    time: datetime | None
     reason: str = ""
     or_before: bool = False
-    """`at` is the latest possible time, and the exact time is unknown."""
+    """`time` is the latest possible time, and the exact time is unknown."""
     by_person: bool = False
     """A user did it with gangboard or kubectl. Any other field manager may be a controller."""

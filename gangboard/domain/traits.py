@@ -14,7 +14,7 @@ class KindTraits:
     """Its controller in a sentence, such as `the JobSet controller`. Empty if it creates no Jobs."""
     role: str = ""
     """Noun for its roles, such as `ReplicatedJob`. Empty without roles."""
-    parts: str = ""
+    role_size_field: str = ""
     """Immutable field with the size of each role. Another size requires a new object. Empty if unknown."""
     ends_pods: bool = False
     """A suspend was observed to remove all its pods."""

@@ -76,7 +76,7 @@ def deactivation_of(gang: Gang, entry: QueueEntry) -> Suspension | None:
 
 def recorded(record: RecordedSuspend) -> Suspension:
     """Return the suspension in gangboard's record."""
-    return Suspension(f"by {quote(record.actor)}", record.at, record.reason, by_person=True)
+    return Suspension(f"by {quote(record.actor)}", record.sent_at, record.reason, by_person=True)
 
 
 def author_of(writer: FieldWriter) -> Suspension:
@@ -116,10 +116,10 @@ def suspension_text(suspension: Suspension, link: str = "at") -> str:
     age beside it. `link` stands before the time: `since` after a state, `at` after an event.
     """
     time = ""
-    if suspension.at is not None:
+    if suspension.time is not None:
         link = "at" if suspension.or_before else link
         before = " or before" if suspension.or_before else ""
-        time = f" {link} {minute_text(suspension.at)}{before}"
+        time = f" {link} {minute_text(suspension.time)}{before}"
     reason = f": {quote(suspension.reason)}" if suspension.reason.strip() else ""
     return f"{suspension.by}{time}{reason}"
 
@@ -146,7 +146,7 @@ def writers_text(writers: Iterable[FieldWriter | None]) -> str:
     texts = {suspension_text(author) for author in authors}
     if len(texts) == 1:
         return texts.pop()
-    last = max(authors, key=lambda author: author.at.timestamp() if author.at else 0.0)
+    last = max(authors, key=lambda author: author.time.timestamp() if author.time else 0.0)
     return f"{last.by}, the last {suspension_text(last).removeprefix(last.by).strip()}"
 
 

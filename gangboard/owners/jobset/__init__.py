@@ -69,7 +69,7 @@ class JobSet(OwnerKind):
     traits = KindTraits(
         controller="the JobSet controller",
         role="ReplicatedJob",
-        parts="replicatedJobs",
+        role_size_field="replicatedJobs",
         ends_pods=True,
         # constants.go of v0.12.0.
         jobs_refused=frozenset(

@@ -187,7 +187,7 @@ def opt_out(what_if: WhatIf) -> Iterator[Advice]:
 
 def _changed_object(what_if: WhatIf) -> ChangedObject:
     unit = what_if.unit
-    if unit.gang.traits.parts:
+    if unit.gang.traits.role_size_field:
         return ChangedObject.OF_PARTS
     if unit.jobs:
         return ChangedObject.GANG_JOB if unit.quorum is not None else ChangedObject.JOB

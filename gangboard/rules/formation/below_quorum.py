@@ -195,7 +195,7 @@ def _or_lower(unit: Unit, more: str, quorum: int) -> str:
 def _ask_for_more(unit: Unit, number: int) -> str:
     owner = unit.owner
     more = f"let {label(owner.meta.ref)} ask for {count(number, 'pod')} more"
-    is_of_parts = bool(unit.gang.traits.parts)
+    is_of_parts = bool(unit.gang.traits.role_size_field)
     if not owner.meta.ref.is_job and not is_of_parts:
         return more
     fixed = is_of_parts or _is_list_too_short(owner, unit.expected_pods + number)
