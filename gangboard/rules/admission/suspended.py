@@ -105,7 +105,7 @@ def _finding(
     ]
     if not since:
         known = (suspension_of(gang, owner) for owner in suspended)
-        since = [one.at for one in known if one is not None and one.at is not None]
+        since = [one.time for one in known if one is not None and one.time is not None]
     return gang_finding(
         RULE,
         Health.SUSPENDED,
