@@ -38,7 +38,7 @@ def test_victims_are_those_that_are_still_there() -> None:
 def preempted(pod: Pod, **fields: Any) -> Gang:
     event = an_event(a_pod("low-gone"), "Preempted", last_seen=ago(30))
     event = replace(event, related=ObjectRef("", "Pod", "", "", "uid-usurper-0"))
-    given = {"now": NOW, "events": [event], "takers": {"uid-usurper-0": USURPER}, **fields}
+    given = {"now": NOW, "events": [event], "preemptors": {"uid-usurper-0": USURPER}, **fields}
     return assemble(LOW, [pod], **given)
 
 

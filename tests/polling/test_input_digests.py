@@ -307,7 +307,7 @@ _INPUTS = {
     **dict.fromkeys(("cluster", "queue_visibility", "kubernetes"), _OF_CLUSTER),
     **dict.fromkeys(("now", "memory", "memory_since"), _OF_ROW),
     **dict.fromkeys(("room", "autoscaling", "claims", "recorded_suspends"), _UNSETTLED),
-    **dict.fromkeys(("victims", "takers"), _UNSETTLED),
+    **dict.fromkeys(("victims", "preemptors"), _UNSETTLED),
     **dict.fromkeys(("queue_systems", "kinds", "pod_reasons", "admission"), _OF_CODE),
     **dict.fromkeys(("maker", "api_versions"), _OF_POLICY),
 }

@@ -26,13 +26,13 @@ def resident(
     ref: ObjectRef,
     *nodes: str,
     waits: int,
-    whole: bool = False,
+    is_whole: bool = False,
     also: tuple[str, ...] = (),
     **fields: Any,
 ) -> RunningGang:
     loads = {name: Requested({GPU: 4}, 1) for name in nodes}
     pod_set = PodSet(shape_of("eval", asks(4), PodConstraints(), also), waits)
-    given = {"priority": 0, "whole": whole, "waits": (pod_set,) if waits else (), **fields}
+    given = {"priority": 0, "is_whole": is_whole, "waits": (pod_set,) if waits else (), **fields}
     return RunningGang(ref.uid, ref, loads=loads, **given)
 
 
