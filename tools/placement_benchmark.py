@@ -66,7 +66,7 @@ class Bench:
         self.taking_in = time.process_time() - started
         """CPU seconds for all nodes, pods and owners."""
         started = time.process_time()
-        self._nodes = self._room.capacity("")
+        self._nodes = self._usage.capacity("")
         self._nodes.running_gangs()
         self.making_room = time.process_time() - started
         """CPU seconds for the node usage, and for the gangs that run there."""

@@ -13,7 +13,7 @@ from gangboard.domain.node import Node
 from gangboard.domain.objects import Condition, Controller, Meta, ObjectRef
 from gangboard.domain.owner import Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.pod_constraints import HOSTNAME, Needs, Taint, Toleration
+from gangboard.domain.pod_constraints import HOSTNAME, PodConstraints, Taint, Toleration
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ZONE, RACK, POOL = "topology.kubernetes.io/zone", "example.com/rack", "example.com/pool"
@@ -118,7 +118,9 @@ def _controller(owner: Owner) -> Controller:
     return Controller(ref.group, ref.kind, ref.name, ref.uid)
 
 
-def _pod(name: str, by: Controller, requests: dict[str, Decimal], node: str, needs: Needs) -> Pod:
+def _pod(
+    name: str, by: Controller, requests: dict[str, Decimal], node: str, needs: PodConstraints
+) -> Pod:
     return Pod(
         _meta("", "Pod", name, by),
         "Running" if node else "Pending",
@@ -142,7 +144,7 @@ def _fill(fleet: Fleet, kinds: list[Pool], pods: int, random: Random) -> None:
     agents = Controller("apps", "DaemonSet", "agent", "uid-DaemonSet-agent")
     agent = {"cpu": Decimal("0.25"), "memory": Decimal(_GI)}
     fleet.pods = [
-        _pod(f"agent-{number}", agents, agent, node.meta.ref.name, Needs())
+        _pod(f"agent-{number}", agents, agent, node.meta.ref.name, PodConstraints())
         for number, node in enumerate(fleet.nodes)
     ]
     remaining = max(0, pods - len(fleet.pods))
@@ -171,7 +173,7 @@ def _fill(fleet: Fleet, kinds: list[Pool], pods: int, random: Random) -> None:
             pod_requests = {**requests, **({pool.device: Decimal(1)} if place < devices else {})}
             name = f"{job.meta.ref.name}-{index}"
             fleet.pods.append(
-                _pod(name, _controller(job), pod_requests, node.meta.ref.name, Needs())
+                _pod(name, _controller(job), pod_requests, node.meta.ref.name, PodConstraints())
             )
 
 
@@ -196,7 +198,7 @@ def _job(name: str, size: int, requests: dict[str, Decimal], owner: Owner | None
 @dataclass(frozen=True, slots=True)
 class _Template:
     requests: dict[str, Decimal]
-    needs: Needs
+    needs: PodConstraints
 
 
 def _template(number: int, pool: Pool, random: Random) -> _Template:
@@ -208,7 +210,7 @@ def _template(number: int, pool: Pool, random: Random) -> _Template:
         requests[pool.device] = Decimal(random.randint(1, pool.devices))
     tolerations = (Toleration("example.com/kept", "Exists"),) if random.random() < 0.7 else ()
     selector = ((POOL, pool.name),) if random.random() < 0.4 else ()
-    return _Template(requests, Needs(node_selector=selector, tolerations=tolerations))
+    return _Template(requests, PodConstraints(node_selector=selector, tolerations=tolerations))
 
 
 def _gang(number: int, templates: list[_Template], random: Random) -> Gang:

@@ -16,10 +16,10 @@ from gangboard.actions.clock import Clock
 from gangboard.actions.retries import TRANSIENT_CODES
 from gangboard.actions.verify import change_detection
 from gangboard.domain.action import ActionState
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.hold import HOLDS, Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.watch_state import WatchState
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
 from gangboard.plugins import registry

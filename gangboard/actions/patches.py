@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gangboard.actions.actor_client import Json
-from gangboard.decode.managers import last_writer
+from gangboard.decode.managed_fields import last_writer
 from gangboard.domain.hold import ACTION_ANNOTATION
 
 _DEFAULTS = {"suspend": False, "active": True, "parallelism": 1}

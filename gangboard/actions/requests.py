@@ -255,7 +255,7 @@ def _stored_owners(
     viewer: Viewer, action_requests: Iterable[ActionRequest], clusters: Mapping[str, Cluster]
 ) -> dict[ActionRequest, Owner]:
     """Return the stored object with the name of each target, if the viewer may see its namespace."""
-    places_by_resource: dict[str, dict[ActionRequest, gang_objects.Place]] = defaultdict(dict)
+    places_by_resource: dict[str, dict[ActionRequest, gang_objects.ObjectPlace]] = defaultdict(dict)
     for action_request in action_requests:
         target = action_request.target
         cluster = clusters.get(target.cluster)

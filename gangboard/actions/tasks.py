@@ -76,5 +76,5 @@ def start_heartbeat(sender: Any, **_: object) -> None:
 @worker_shutting_down.connect
 def stop_heartbeat(**_: object) -> None:
     """End the heartbeat, so that a stopped worker does not count as dead."""
-    pulse.end()
-    prove_pulse.end()
+    pulse.stop()
+    prove_pulse.stop()

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from gangboard.diagnosis.members import weight
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.queue import QueueCode
-from gangboard.domain.text import all_of, count, is_or_are, natural, sentence_case
+from gangboard.domain.text import all_of, count, is_or_are, natural_key, sentence_case
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
 from gangboard.facts.gang import Gang
-from gangboard.facts.job_holds import idle_holds
+from gangboard.facts.job_holds import idle_hold_evidence
 from gangboard.facts.unit import Unit
 
 # Worst first. Rank 4 is for symptoms. A gang that cannot be observed may be in a bad state, so UNKNOWN stands
@@ -108,7 +108,7 @@ def _rank(
     if finding.symptom:
         rank = max(rank, _SYMPTOM)
     accelerators, cores = weight(unit_finding.unit) if unit_finding.unit is not None else (0, 0)
-    return rank, finding.symptom, -float(accelerators), -float(cores), natural(finding.unit)
+    return rank, finding.symptom, -float(accelerators), -float(cores), natural_key(finding.unit)
 
 
 def _without_repeats(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -128,7 +128,7 @@ def _without_repeats(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _with_idle_holds(gang: Gang, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Return the findings, and add Holds without effect to the evidence of the first one."""
-    idle = () if gang.owner.finish is not None else idle_holds(gang)
+    idle = () if gang.owner.finish is not None else idle_hold_evidence(gang)
     if not idle:
         return findings
     first, *rest = findings
@@ -187,7 +187,9 @@ def _since(running: Sequence[tuple[Unit, Finding]]) -> datetime | None:
     Returns None if a start is unknown, or if a finished unit started last: the active ones may be older.
     """
     starts = [
-        (bool(unit.seats), finding.since) for unit, finding in running if finding.since is not None
+        (bool(unit.expected_pods), finding.since)
+        for unit, finding in running
+        if finding.since is not None
     ]
     if len(starts) < len(running):
         return None

@@ -19,7 +19,7 @@ from gangboard.domain.group import Group, Policy
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.text import natural
+from gangboard.domain.text import natural_key
 from gangboard.domain.verdict import UnitMemory
 from gangboard.facts.gang import Gang
 from gangboard.facts.groups import (
@@ -31,7 +31,7 @@ from gangboard.facts.groups import (
     pods_by_group,
     takes_pods,
 )
-from gangboard.facts.replicas import name_of_several
+from gangboard.facts.roles import several_replicas_name
 from gangboard.facts.unit import Unit
 from gangboard.plugins import registry
 
@@ -107,7 +107,7 @@ class _Division:
         if self._gang.owner.meta.ref.kind in (POD_GROUP, COMPOSITE, WORKLOAD):
             for name in self._groups.keys() - self._loose:
                 self._in_group.setdefault(name, _Share())  # even without pods
-        groups = {name: self._in_group[name] for name in sorted(self._in_group, key=natural)}
+        groups = {name: self._in_group[name] for name in sorted(self._in_group, key=natural_key)}
         # A role without pods is not a unit, unless it is the only one.
         roles = {
             name: share
@@ -348,7 +348,7 @@ def _with_limited_empty_units(
             rest.roles.update(shares[name].roles)
             rest.missing += shares[name].missing
             rest.own_pods += shares[name].own_pods
-        yield name_of_several(next(iter(counted)), len(counted)), rest
+        yield several_replicas_name(next(iter(counted)), len(counted)), rest
 
 
 def _maker(group: Group) -> Controller | None:

@@ -18,7 +18,7 @@ from gangboard.domain.group import Group, Policy, label_of_group, read_entry
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.text import count, label, natural
+from gangboard.domain.text import count, label, natural_key
 from gangboard.domain.verdict import Finding, JobState, Scheduling
 from gangboard.facts.gang import Gang
 from gangboard.facts.groups import CORE, takes_pods
@@ -81,9 +81,9 @@ def _job_state(
         held=is_held(job, hold),
         finished=job.finish.outcome.value if job.finish is not None else "",
         desired=job.desired,
-        created=len([pod for pod in pods if pod.meta.ref.uid in gang.standing_pods]),
+        created=len([pod for pod in pods if pod.meta.ref.uid in gang.member_pods]),
         ready=len([pod for pod in pods if pod.meta.ref.uid in gang.ready_pods]),
-        nodes=tuple(sorted(nodes, key=natural)),
+        nodes=tuple(sorted(nodes, key=natural_key)),
         restarts=gang.owner.job_restarts.get(job.meta.ref.name, 0) or job.retries,
         scheduling=scheduling_of(gang, job, pods, groups),
         finding=finding,

@@ -9,14 +9,13 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from gangboard.domain.health import Health
-from gangboard.domain.owner import MOST_PODS, Owner, PodRequests
+from gangboard.domain.owner import MAX_PODS, Owner, PodRequests
 from gangboard.domain.pod import Container, Pod
-from gangboard.domain.resource_units import decimal_text
-from gangboard.domain.resources import is_accelerator
+from gangboard.domain.resources import decimal_text, is_accelerator
 from gangboard.domain.verdict import NOT_STARTING, Members, MemberState, UnitMemory
 from gangboard.facts.attempts import attempt_start
 from gangboard.facts.gang import Gang
-from gangboard.facts.jobs import standing
+from gangboard.facts.jobs import select_member_pods
 from gangboard.facts.preemption import last_preemption
 from gangboard.facts.scheduler_text import fits_since
 from gangboard.facts.unit import Unit, ready_count
@@ -42,20 +41,20 @@ def count_members(gang: Gang, units: Iterable[Unit]) -> Members:
     quorums = [unit.quorum for unit in units if unit.quorum is not None]
     created = scheduled = succeeded = 0
     for unit in units:
-        pods = standing(unit.pods, unit.jobs)
+        pods = select_member_pods(unit.pods, unit.jobs)
         collected = max(0, unit.succeeded - unit.succeeded_pods) if unit.jobs else 0
         created += len(pods) + collected
         scheduled += collected + len([pod for pod in pods if pod.node and _holds_or_succeeded(pod)])
         succeeded += unit.succeeded
     return Members(
-        desired=min(max(gang.owner.desired, sum([unit.desired for unit in units])), MOST_PODS),
-        quorum=min(sum(quorums), MOST_PODS) if quorums else None,
+        desired=min(max(gang.owner.desired, sum([unit.desired for unit in units])), MAX_PODS),
+        quorum=min(sum(quorums), MAX_PODS) if quorums else None,
         created=created,
         scheduled=scheduled,
         ready=sum([len(unit.ready) for unit in units]),
         succeeded=succeeded,
         failed=len([pod for unit in units for pod in unit.pods if pod.phase == "Failed"]),
-        held=min(sum([unit.held for unit in units]), MOST_PODS),
+        held=min(sum([unit.held for unit in units]), MAX_PODS),
     )
 
 
@@ -209,7 +208,7 @@ def member_states(gang: Gang) -> tuple[MemberState, ...]:
                 job=jobs.get(meta.controller.uid, "") if meta.controller is not None else "",
                 node=pod.node,
                 state=state,
-                label=label if meta.ref.uid in gang.standing_pods else f"{label}, replaced",
+                label=label if meta.ref.uid in gang.member_pods else f"{label}, replaced",
                 reason=reason,
                 group=pod.group_name,
                 part=role_of(pod) if role_of is not None else "",
@@ -245,7 +244,7 @@ def _state_of(gang: Gang, pod: Pod) -> tuple[Health, str, str]:
 def _state_without_node(pod: Pod) -> tuple[Health, str, str]:
     if pod.gates:
         return Health.WAITING, "gated", ", ".join(pod.gates)
-    if pod.is_at_gate:
+    if pod.is_waiting_on_permit:
         return Health.WAITING, "at the gate", f"holds node {pod.nominated_node}"
     if pod.scheduled is not None and pod.scheduled.is_false and not pod.is_untried:
         return Health.WAITING, "waiting", pod.scheduled.reason
@@ -259,7 +258,7 @@ def _since(pod: Pod) -> datetime | None:
     starts with its binding to the node.
     """
     if pod.is_terminating and not pod.is_finished:
-        return pod.deletion_asked_at
+        return pod.deletion_requested_at
     if pod.is_finished or pod.is_ready:
         return pod.ready.since if pod.ready is not None else None
     times = [

@@ -14,7 +14,7 @@ from gangboard.domain.objects import Meta, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
-from gangboard.facts.builtin_controllers import makes_occupants
+from gangboard.facts.builtin_controllers import makes_independent_pods
 from gangboard.facts.gang import Linked
 from gangboard.facts.groups import (
     CORE,
@@ -233,7 +233,7 @@ def _group_of(pod: Pod) -> tuple[str, str]:
 def _occupant_of(pod: Pod, adopter: Name | None) -> str | None:
     """Return `PodLink.occupant_of`. A pod is no occupant if its label names an owner of another kind."""
     controller = pod.meta.controller
-    if controller is None or not makes_occupants(controller):
+    if controller is None or not makes_independent_pods(controller):
         return None
     owners = registry.kinds_that_need_groups()
     if adopter is not None:

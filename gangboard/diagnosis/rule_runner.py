@@ -10,7 +10,7 @@ from gangboard.diagnosis.findings import UnitFinding, bounded_finding
 from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.capacity import PlacementRequest
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.placement_result import Placing
+from gangboard.domain.placement_result import PlacementResult
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.gang import Gang
 from gangboard.facts.unit import Unit
@@ -18,7 +18,7 @@ from gangboard.plugins import reasons, registry
 from gangboard.plugins.rule import GangRule, UnitRule
 
 Subject = TypeVar("Subject", Gang, Unit)
-Arithmetic = Callable[[Unit], Placing | None]
+Arithmetic = Callable[[Unit], PlacementResult | None]
 
 
 class UnitRules(NamedTuple):
@@ -64,7 +64,9 @@ def with_placing(unit: Unit, arithmetic: Arithmetic, crashes: list[Finding]) -> 
     # A defect in the arithmetic must not hide the findings of the rules.
     except Exception as error:  # noqa: BLE001
         crashes.append(_crash_finding("The arithmetic of placement", Stage.PLACEMENT, unit, error))
-        placing = Placing(PlacementRequest(()), why="a defect of gangboard in the arithmetic")
+        placing = PlacementResult(
+            PlacementRequest(()), why="a defect of gangboard in the arithmetic"
+        )
     return unit if placing is None else replace(unit, placing=placing)
 
 

@@ -7,7 +7,7 @@ from functools import cache
 
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group
-from gangboard.domain.traits import NO_QUEUE_WORDS, QueueWords
+from gangboard.domain.traits import NO_QUEUE_WORDING, QueueWording
 from gangboard.plugins import registry
 from gangboard.plugins.queue_system import QueueSystem
 
@@ -46,7 +46,7 @@ def queue_system(group: str) -> QueueSystem | None:
     )
 
 
-def queue_words(group: str) -> QueueWords:
+def queue_words(group: str) -> QueueWording:
     """Return the terms of the system whose queues are of this API group."""
     system = queue_system(group)
-    return system.words if system is not None else NO_QUEUE_WORDS
+    return system.words if system is not None else NO_QUEUE_WORDING

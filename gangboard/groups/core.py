@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from gangboard.decode.unions import WireUnion, read_union, set_members
+from gangboard.decode.scheduling_policy import WireUnion, present_members, read_scheduling_policy
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
 from gangboard.domain.group import Group, GroupClaim, GroupTemplate, Policy
 from gangboard.domain.objects import Condition, find_condition
@@ -124,7 +124,7 @@ class WireWorkload(Wire):
 
 def _build_group(wire: WireGroup, version: str, kind: str) -> Group:
     spec = wire.spec or _WireGroupSpec()
-    policy = read_union(spec.scheduling_policy)
+    policy = read_scheduling_policy(spec.scheduling_policy)
     conditions = read_conditions(wire.status.conditions if wire.status else None)
     workload_name, template_name = _origin(spec)
     return Group(
@@ -173,7 +173,7 @@ def _claims(spec: _WireGroupSpec, status: _WireGroupStatus) -> Iterator[GroupCla
 
 def _disruption_mode(mode: str | WireUnion | None) -> str:
     """Return `Pod` or `PodGroup` (1.36), `single` or `all` (1.37), or any other value as served."""
-    return mode if isinstance(mode, str) else ", ".join(set_members(mode))
+    return mode if isinstance(mode, str) else ", ".join(present_members(mode))
 
 
 def _placed(conditions: tuple[Condition, ...]) -> Condition | None:
@@ -204,7 +204,7 @@ def _templates(spec: _WireWorkloadSpec) -> Iterator[GroupTemplate]:
     waiting: list[tuple[_WireTemplate, bool]] = _child_templates(spec)
     while waiting:
         template, composite = waiting.pop(0)
-        policy = read_union(template.scheduling_policy or template.policy)
+        policy = read_scheduling_policy(template.scheduling_policy or template.policy)
         yield GroupTemplate(
             name=template.name,
             policy=_POLICIES.get(policy.member, Policy.UNKNOWN),

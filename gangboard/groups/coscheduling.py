@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from gangboard.decode.fitting import KeyField
+from gangboard.decode.key_fields import KeyField
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.verdict import Finding

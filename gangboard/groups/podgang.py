@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gangboard.decode.fitting import KeyField
+from gangboard.decode.key_fields import KeyField
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.objects import find_condition

@@ -14,7 +14,7 @@ from __future__ import annotations
 from gangboard.decode.jobs import WirePodTemplate, template_spec
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
-from gangboard.decode.problems import deliver
+from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import Int32, Wire, or_one, read_text
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner, PodRequests
@@ -73,7 +73,7 @@ class Replicas(OwnerKind):
             grace_seconds=pod.grace_seconds,
             detail={_POLICY: policy} if policy else {},
         )
-        return deliver(owner, faults)
+        return raise_for_faults(owner, faults)
 
 
 def _find_ordered_deadlock(unit: Unit) -> Finding | None:

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import WirePodTemplate, size_of, template_spec
+from gangboard.decode.key_fields import KeyField
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
-from gangboard.decode.problems import deliver
+from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import Int32, Wire, WireCondition, or_one, read_conditions
-from gangboard.domain.blueprint import Blueprint
-from gangboard.domain.owner import Owner, PodRequests, Role
+from gangboard.domain.owner import Blueprint, Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
@@ -106,7 +105,7 @@ class DisaggregatedSet(OwnerKind):
             pod_requests=tuple(request for request in requests if request.count),
             conditions=read_conditions((wire.status or _WireDisaggregatedSetStatus()).conditions),
         )
-        return deliver(owner, tuple(faults))
+        return raise_for_faults(owner, tuple(faults))
 
     def complete(
         self, owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from gangboard.decode.annotations import WireActedJob
-from gangboard.decode.jobs import WireJobSpec, read_gang_request, read_indexes
-from gangboard.decode.managers import field_writer
-from gangboard.decode.owner_meta import WireOwnerMeta, labels_as
+from gangboard.decode.annotations import WireJobAnnotations
+from gangboard.decode.jobs import WireJobSpec, read_failed_indexes, read_gang_request
+from gangboard.decode.managed_fields import field_writer
+from gangboard.decode.owner_meta import WireOwnerMeta, decode_labels
 from gangboard.decode.podspec import pod_requests
-from gangboard.decode.problems import deliver
+from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import (
     Int32,
     Wire,
@@ -18,8 +18,8 @@ from gangboard.decode.wire import (
     read_conditions,
     read_time,
 )
-from gangboard.domain.objects import Condition, first_true, resumed_at
-from gangboard.domain.owner import Outcome, Owner, PodRequests, Reported, finish_by
+from gangboard.domain.objects import Condition, first_true_condition, resumed_at
+from gangboard.domain.owner import Outcome, Owner, PodRequests, ReportedCounts, finish_by
 from gangboard.domain.traits import KindTraits
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
@@ -36,7 +36,7 @@ class _WireLabels(Wire):
     )
 
 
-class _WireAnnotations(WireActedJob):
+class _WireAnnotations(WireJobAnnotations):
     template: str | None = msgspec.field(default=None, name="scheduling.k8s.io/group-template-name")
 
 
@@ -99,14 +99,14 @@ class Job(OwnerKind):
 
     def build(self, wire: WireJob, version: str) -> Owner:
         """Return the Job with its counts, its end, its role and its attempt."""
-        labels = labels_as(wire.metadata, _WireLabels)
+        labels = decode_labels(wire.metadata, _WireLabels)
         annotations = wire.metadata.annotations or _WireAnnotations()
         spec, status = wire.spec or WireJobSpec(), wire.status or _WireJobStatus()
         conditions = read_conditions(status.conditions)
         requests, faults = pod_requests(spec.pod)
         parallelism = or_one(spec.parallelism)
         finish = finish_by(conditions, _OUTCOMES)
-        failed_indexes, failed_index_count = read_indexes(status.failed_indexes)
+        failed_indexes, failed_index_count = read_failed_indexes(status.failed_indexes)
         owner = Owner(
             meta=self.read_meta(wire, version),
             **self.read_control(wire, spec.managed_by),
@@ -144,7 +144,7 @@ class Job(OwnerKind):
             reported=_reported(_desired(spec, status), status),
             deadline_seconds=spec.active_deadline_seconds,
         )
-        return deliver(owner, faults)
+        return raise_for_faults(owner, faults)
 
     def tries_again(self, owner: Owner) -> bool:
         """Return whether its backoff limit allows another try."""
@@ -166,13 +166,13 @@ def _desired(spec: WireJobSpec, status: _WireJobStatus) -> int:
     return succeeded + (status.active or 0) if succeeded else parallelism
 
 
-def _reported(desired: int, status: _WireJobStatus) -> Reported | None:
+def _reported(desired: int, status: _WireJobStatus) -> ReportedCounts | None:
     if status.active_pods is None:
         return None
-    return Reported(min(desired, (status.ready or 0) + (status.succeeded or 0)), desired)
+    return ReportedCounts(min(desired, (status.ready or 0) + (status.succeeded or 0)), desired)
 
 
 def _pending_end(conditions: tuple[Condition, ...]) -> str:
     """Return why the Job will end once its remaining pods are gone (KEP-3998, KEP-3939)."""
-    condition = first_true(conditions, "FailureTarget", "SuccessCriteriaMet")
+    condition = first_true_condition(conditions, "FailureTarget", "SuccessCriteriaMet")
     return "" if condition is None else condition.reason or condition.type

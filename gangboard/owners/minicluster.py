@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gangboard.decode.fitting import KeyField
+from gangboard.decode.key_fields import KeyField
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.wire import Int32, Wire, WireCondition, read_conditions
-from gangboard.domain.blueprint import Blueprint
-from gangboard.domain.owner import Owner, Role
+from gangboard.domain.owner import Blueprint, Owner, Role
 from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import (
     DEFAULT_GRACE,
     WirePodTemplate,
@@ -24,9 +23,10 @@ from gangboard.decode.jobs import (
     size_of,
     template_spec,
 )
-from gangboard.decode.owner_meta import WireActedMeta
+from gangboard.decode.key_fields import KeyField
+from gangboard.decode.owner_meta import WireActionMeta
 from gangboard.decode.podspec import pod_requests
-from gangboard.decode.problems import deliver
+from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import Int32, Wire, read_text, read_time
 from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.health import Health, Stage
@@ -41,8 +41,8 @@ from gangboard.facts.attempts import latest, restart_under_way
 from gangboard.facts.creation_refusal import newest_creation_refusal
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import COUNT_GRACE, CREATION_GRACE, newest_creation
-from gangboard.facts.lost_members import bring_back, give_up
-from gangboard.facts.unit import Unit, sick_nodes
+from gangboard.facts.lost_members import force_delete_advice, recover_nodes_advice
+from gangboard.facts.unit import Unit, unready_nodes
 from gangboard.levers import volcano_command
 from gangboard.levers.volcano_command import MAX_RETRIES, PHASE, RETRIES
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
@@ -95,7 +95,7 @@ class _WireStatus(Wire):
 class WireJob(Wire):
     """The fields of a Job of Volcano that gangboard reads."""
 
-    metadata: WireActedMeta
+    metadata: WireActionMeta
     spec: _WireSpec | None = None
     status: _WireStatus | None = None
 
@@ -171,7 +171,7 @@ def _deletion_text(leaving: list[Pod], unit: Unit) -> str:
 
 def _sick_nodes_of(pods: list[Pod], unit: Unit) -> tuple[Node, ...]:
     nodes = {pod.node for pod in pods}
-    return tuple(node for node in sick_nodes(unit) if node.meta.ref.name in nodes)
+    return tuple(node for node in unready_nodes(unit) if node.meta.ref.name in nodes)
 
 
 def _creation_text(unit: Unit) -> str:
@@ -205,7 +205,7 @@ def _advice(unit: Unit, leaving: list[Pod]) -> tuple[AdvisedStep | str, ...]:
         return (f"Start {_CONTROLLER} if it does not run, and look into its log.",)
     sick = _sick_nodes_of(leaving, unit)
     if sick:
-        return (*bring_back(sick), *give_up(unit))
+        return (*recover_nodes_advice(sick), *force_delete_advice(unit))
     first = label(leaving[0].meta.ref)
     return (
         f"Look why {first} does not end: its finalizers, and the kubelet of node {leaving[0].node}.",
@@ -282,7 +282,7 @@ class VolcanoJob(OwnerKind):
             ),
             detail={PHASE: phase, RETRIES: str(retries), MAX_RETRIES: str(most)},
         )
-        return deliver(owner, faults)
+        return raise_for_faults(owner, faults)
 
     def role_of(self, pod: Pod) -> str:
         """Return the task of a pod."""

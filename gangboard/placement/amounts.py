@@ -8,16 +8,22 @@ from decimal import Decimal
 from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.capacity import PODS, NodeInfo, Requested, Shape
 from gangboard.domain.placement_result import When
-from gangboard.domain.resource_units import base_units, decimal_text, units
-from gangboard.domain.resources import is_gpu, unit_word
+from gangboard.domain.resources import base_units, decimal_text, is_gpu, scheduler_units, unit_word
 from gangboard.domain.text import count
 
-__all__ = ["base_units", "free_amount", "pod_amounts", "requested_amounts", "units", "used_amount"]
+__all__ = [
+    "base_units",
+    "free_amount",
+    "pod_amounts",
+    "requested_amounts",
+    "scheduler_units",
+    "used_amount",
+]
 
 
 def pod_amounts(requests: Mapping[str, Decimal]) -> dict[str, int]:
-    """Return the amounts of one pod in scheduler units. Sums use these amounts, never the requests."""
-    return {resource: units(resource, amount) for resource, amount in requests.items()}
+    """Return the amounts of one pod in scheduler scheduler_units. Sums use these amounts, never the requests."""
+    return {resource: scheduler_units(resource, amount) for resource, amount in requests.items()}
 
 
 def requested_amounts(shape: Shape) -> dict[str, int]:

@@ -34,7 +34,7 @@ def find_rival(unit: Unit) -> tuple[RunningGang, RunningGang] | None:
         return None
     running_gangs = unit.gang.cluster.room.running_gangs()
     own = next((gang for gang in running_gangs if gang.root == unit.owner.meta.ref.uid), None)
-    if own is None or own.whole or not own.kept:
+    if own is None or own.is_whole or not own.active_loads:
         return None
     hosts = {name for shape in placing.shapes for name in shape.eligibility.eligible}
     for rival in _rivals(running_gangs, own, hosts):
@@ -47,9 +47,9 @@ def _rivals(
     running_gangs: Iterable[RunningGang], own: RunningGang, hosts: set[str]
 ) -> list[RunningGang]:
     counted = [
-        (len(hosts & gang.kept.keys()), gang)
+        (len(hosts & gang.active_loads.keys()), gang)
         for gang in running_gangs
-        if not gang.whole and gang.waits and gang.root != own.root
+        if not gang.is_whole and gang.waits and gang.root != own.root
     ]
     ranked = sorted(
         ((number, gang) for number, gang in counted if number),
@@ -65,8 +65,8 @@ def _is_deadlock(
     only_both = [_node_with_only(node, (own, rival)) for node in nodes]
     return (
         _answer(theirs, nodes) is FitAnswer.NO
-        and _answer(request, _nodes_without(nodes, rival.kept)) is FitAnswer.YES
-        and _answer(theirs, _nodes_without(nodes, own.kept)) is FitAnswer.YES
+        and _answer(request, _nodes_without(nodes, rival.active_loads)) is FitAnswer.YES
+        and _answer(theirs, _nodes_without(nodes, own.active_loads)) is FitAnswer.YES
         and _answer(request, only_both) is FitAnswer.NO
         and _answer(theirs, only_both) is FitAnswer.NO
     )
@@ -87,6 +87,6 @@ def _node_with_only(node: NodeInfo, gangs: Iterable[RunningGang]) -> NodeInfo:
     """Return the node with only its pinned pods and the pods of these gangs."""
     load = node.pinned
     for gang in gangs:
-        if node.name in gang.kept:
-            load = add_requested(load, gang.kept[node.name])
+        if node.name in gang.active_loads:
+            load = add_requested(load, gang.active_loads[node.name])
     return replace(node, now=load)

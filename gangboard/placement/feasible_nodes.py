@@ -10,7 +10,7 @@ from itertools import compress
 import numpy as np
 
 from gangboard.domain.capacity import Shape
-from gangboard.domain.placement_result import Constraint, Eligibility, Excluded, Filter, When
+from gangboard.domain.placement_result import Constraint, Eligibility, ExcludedNodes, Filter, When
 from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.matching import has_host_anti_affinity, one_per_domain_keys
 from gangboard.placement.node_columns import SAFE, BoolColumn, IntColumn, total
@@ -116,11 +116,11 @@ class FeasibleNodes:
         names: tuple[str, ...] = cache[cache_key]
         return names
 
-    def _excluded(self, exclusion: _Exclusion) -> Excluded:
+    def _excluded(self, exclusion: _Exclusion) -> ExcludedNodes:
         rows = np.flatnonzero(exclusion.mask)
         examples = tuple(self._snapshot.names[row] for row in rows[:EXAMPLES].tolist())
         details = sorted(exclusion.details.items(), key=lambda pair: (-pair[1], pair[0]))
-        return Excluded(len(rows), examples, tuple(details))
+        return ExcludedNodes(len(rows), examples, tuple(details))
 
     # Numbers of pods
 

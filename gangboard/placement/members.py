@@ -9,7 +9,14 @@ from decimal import Decimal
 
 from gangboard.domain.capacity import PlacementRequest, PodSet, Shape
 from gangboard.domain.pod import Pod
-from gangboard.domain.pod_constraints import AFFINITY, ANTI_AFFINITY, SPREAD, Needs, PodTerm, Spread
+from gangboard.domain.pod_constraints import (
+    AFFINITY,
+    ANTI_AFFINITY,
+    SPREAD,
+    PodConstraints,
+    PodTerm,
+    Spread,
+)
 from gangboard.domain.text import count, listed
 from gangboard.facts.unit import Unit
 from gangboard.placement.devices import driver_served_requests
@@ -20,7 +27,11 @@ from gangboard.placement.term_matching import NO_TERMS, term_matcher
 OTHER_ANTI_AFFINITY = "anti-affinity of other pods"
 """Name of the unsupported case that an inexact term of another pod may exclude a pod."""
 _PodSetKey = tuple[
-    tuple[tuple[str, Decimal], ...], Needs, tuple[str, ...], frozenset[PodTerm], tuple[Spread, ...]
+    tuple[tuple[str, Decimal], ...],
+    PodConstraints,
+    tuple[str, ...],
+    frozenset[PodTerm],
+    tuple[Spread, ...],
 ]
 
 
@@ -211,7 +222,7 @@ def unreadable_request_text(resource: str) -> str:
 def shape_of(
     name: str,
     requests: Mapping[str, Decimal],
-    needs: Needs,
+    needs: PodConstraints,
     unsupported: tuple[str, ...],
     matched_terms: frozenset[PodTerm] = NO_TERMS,
     spreads: tuple[Spread, ...] = (),

@@ -130,19 +130,19 @@ class RunningGangs(HeldCapacity):
 
     def __init__(self, capacity: ClusterCapacity, snapshot: NodeSnapshot) -> None:
         self.all: tuple[RunningGang, ...] = tuple(
-            gang for gang in capacity.running_gangs() if gang.suspendable and gang.kept
+            gang for gang in capacity.running_gangs() if gang.suspendable and gang.active_loads
         )
-        super().__init__([gang.kept for gang in self.all], snapshot)
+        super().__init__([gang.active_loads for gang in self.all], snapshot)
         self.index_by_uid = {gang.root: index for index, gang in enumerate(self.all)}
         """uid of the owner → index in `all`."""
         self.priorities = np.array([gang.priority for gang in self.all], dtype=np.int64)
-        self.are_whole: BoolColumn = np.array([gang.whole for gang in self.all], dtype=np.bool_)
+        self.are_whole: BoolColumn = np.array([gang.is_whole for gang in self.all], dtype=np.bool_)
         self.ages = np.array([-_start_seconds(gang) for gang in self.all], dtype=np.float64)
         """A larger number is an older gang. An unknown age counts as the oldest."""
 
 
 def _start_seconds(gang: RunningGang) -> float:
-    return gang.began.timestamp() if gang.began is not None else 0.0
+    return gang.oldest_pod_at.timestamp() if gang.oldest_pod_at is not None else 0.0
 
 
 def running_gangs_of(capacity: ClusterCapacity, snapshot: NodeSnapshot) -> RunningGangs:

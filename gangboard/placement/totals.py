@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gangboard.domain.capacity import NodeInfo, PodSet
-from gangboard.domain.placement_result import Total, When
+from gangboard.domain.placement_result import ResourceTotal, When
 from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_columns import total
@@ -20,13 +20,13 @@ def totals(
     target: int,
     nodes: Sequence[NodeInfo],
     topology_keys: Sequence[str] = (),
-) -> tuple[Total, ...]:
+) -> tuple[ResourceTotal, ...]:
     """Return the totals of each requested resource for the smallest `target` members, in order of resource names."""
     requested = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
     counts = [pod_set.count for pod_set in pod_sets]
     resources = sorted({resource for amounts in requested for resource in amounts})
     return tuple(
-        Total(
+        ResourceTotal(
             resource,
             smallest_sum([amounts.get(resource, 0) for amounts in requested], counts, target),
             *sums,
@@ -63,7 +63,7 @@ def _sums(
         yield snapshot.cache[cache_key]
 
 
-def scarcest_resource(lines: Sequence[Total], when: When) -> str:
+def scarcest_resource(lines: Sequence[ResourceTotal], when: When) -> str:
     """Return the resource with the smallest available share of the need. Empty: none is short."""
     scarcest: tuple[int, int] | None = None
     name = ""

@@ -9,15 +9,15 @@ import numpy as np
 from gangboard.domain.capacity import PodSet, Shape
 from gangboard.domain.placement_result import (
     Constraint,
-    Excluded,
+    ExcludedNodes,
     Filter,
     PlacementCause,
-    Placing,
+    PlacementResult,
     ShapeFit,
     When,
 )
 from gangboard.domain.pod_constraints import Spread
-from gangboard.domain.resource_units import decimal_text
+from gangboard.domain.resources import decimal_text
 from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.facts.scheduler_text import last_refusal
 from gangboard.facts.unit import Unit
@@ -32,14 +32,14 @@ from gangboard.placement.topology_domains import domains_of
 from gangboard.placement.topology_spread import closed_nodes, max_spread_pods
 
 
-def placing_of(unit: Unit) -> Placing | None:
+def placing_of(unit: Unit) -> PlacementResult | None:
     """Return whether and where the waiting members of a unit fit. None: no member waits for a node."""
     if not waiting_members(unit):
         return None
     request = placement_request_of(unit)
     why = unit.gang.cluster.room.why or _unpredictable_scheduler(unit)
     if why:
-        return Placing(request, why=why)
+        return PlacementResult(request, why=why)
     snapshot = nodes_for(unit)
     keys = request.topology_keys
     shapes = tuple(
@@ -47,7 +47,7 @@ def placing_of(unit: Unit) -> Placing | None:
     )
     assessment = assess(request, snapshot)
     refused_at = last_refusal(unit) if assessment.cause is PlacementCause.FITS else None
-    return Placing(request, assessment, shapes, refused_at=refused_at)
+    return PlacementResult(request, assessment, shapes, refused_at=refused_at)
 
 
 def _unpredictable_scheduler(unit: Unit) -> str:
@@ -172,7 +172,7 @@ def _not_understood(shape: Shape) -> str:
     return f"not understood: {', '.join(names)}" if names else ""
 
 
-def _excluded(label: Filter, excluded: Excluded) -> FitReason:
+def _excluded(label: Filter, excluded: ExcludedNodes) -> FitReason:
     """Return an excluded group of nodes as a row, with its taints, labels or resources.
 
     With several of them, each has its number of nodes.

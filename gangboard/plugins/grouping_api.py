@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from gangboard.decode.fitting import key_fields
+from gangboard.decode.key_fields import key_fields
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group, GroupMark, QueueMark
 from gangboard.domain.traits import KindTraits

@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gangboard.decode.fitting import key_fields
-from gangboard.decode.jobs import read_manager
-from gangboard.decode.managers import last_writer
+from gangboard.decode.jobs import read_managed_by
+from gangboard.decode.key_fields import key_fields
+from gangboard.decode.managed_fields import last_writer
 from gangboard.decode.owner_meta import WireOwnerMeta, first_label
 from gangboard.decode.wire import read_meta, read_time
 from gangboard.domain.action import Verb
 from gangboard.domain.api_resource import Resource
-from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import Meta
-from gangboard.domain.owner import Owner, Role
+from gangboard.domain.owner import Blueprint, Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.traits import NO_TRAITS, KindTraits
 from gangboard.domain.verdict import Evidence
@@ -211,13 +210,13 @@ class OwnerKind:
     def read_control(self, wire: Any, managed_by: str | None = None) -> dict[str, Any]:
         """Return the fields of an Owner about its control: queue, manager, last writer and action.
 
-        `managed_by` is the value of `managed_by_field`. Needs `decode.owner_meta.WireActedMeta`.
+        `managed_by` is the value of `managed_by_field`. Needs `decode.owner_meta.WireActionMeta`.
         """
         metadata = wire.metadata
         writer, set_at = last_writer(metadata.managed_fields, f"/{'/'.join(self.suspend_field)}")
         return {
             "queue": self.read_queue(metadata),
-            "managed_by": read_manager(managed_by, self.own_managers),
+            "managed_by": read_managed_by(managed_by, self.own_managers),
             "suspend_set_by": writer,
             "suspend_set_at": read_time(set_at),
             "last_action": metadata.annotations.last_action if metadata.annotations else "",

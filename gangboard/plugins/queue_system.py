@@ -10,7 +10,7 @@ from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.traits import NO_QUEUE_TRAITS, NO_QUEUE_WORDS, QueueTraits, QueueWords
+from gangboard.domain.traits import NO_QUEUE_TRAITS, NO_QUEUE_WORDING, QueueTraits, QueueWording
 from gangboard.plugins.lever import Lever
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class QueueSystem:
     resources: tuple[Resource, ...] = ()
     traits: QueueTraits = NO_QUEUE_TRAITS
     """The system's terms in reasons and advice."""
-    words: QueueWords = NO_QUEUE_WORDS
+    words: QueueWording = NO_QUEUE_WORDING
     """The system's terms on pages about queues."""
     lends = False
     """A queue borrows only from other queues, so the quotas are the limit."""

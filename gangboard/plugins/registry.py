@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from importlib import import_module
 
-from gangboard.decode.pods import pods_naming
+from gangboard.decode.pods import pod_resource
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import GroupMark
 from gangboard.domain.hold import HOLD_LEVER
@@ -218,7 +218,7 @@ def pods() -> Resource:
         if api.queue_marks
         for name in api.schedulers
     }
-    return pods_naming(group_marks(), placeholders, queues)
+    return pod_resource(group_marks(), placeholders, queues)
 
 
 # Admission systems

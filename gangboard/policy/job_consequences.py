@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Iterable
 
 from gangboard.domain.action import ClusterLevers
-from gangboard.domain.dependencies import reached_jobs
 from gangboard.domain.group import Policy, label_of_group
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import count, is_or_are, names, out_of, plural
 from gangboard.facts.gang import Gang
-from gangboard.facts.jobs import asks_for_pods, is_paused, seats_of
+from gangboard.facts.jobs import expected_pods, is_paused, requests_pods
+from gangboard.facts.roles import reached_jobs
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.owner_kind import JobConduct, Jobs, OwnerKind
 from gangboard.policy.phrases import they_are, wait_of
@@ -60,7 +60,7 @@ def _roles_still_to_start(gang: Gang, jobs: Jobs, lever: Lever) -> list[str]:
     A missing Job, or one that is suspended without a Hold, starts when a dependency is met or a queue admits it.
     """
     uids, blocked = _uids(jobs), _blocked_roles(gang, jobs, lever)
-    roles = {name: None for name, number in gang.absent.items() if number}
+    roles = {name: None for name, number in gang.missing_jobs.items() if number}
     for uid, job in gang.child_jobs.items():
         role = gang.roles.get(job.role_name)
         waits = bool(role and role.depends_on) or wait_of(gang, job) is not None
@@ -100,7 +100,7 @@ def _dependency_warnings(gang: Gang, jobs: Jobs, lever: Lever) -> list[str]:
     now = _blocked_roles(gang, jobs, lever, only_absent=True)
     later = {name: on for name, on in _blocked_roles(gang, jobs, lever).items() if name not in now}
     if now:
-        number = sum(gang.absent[name] for name in now)
+        number = sum(gang.missing_jobs[name] for name in now)
         texts.append(
             f"{count(number, 'Job')} of {names(now)} {is_or_are(number)} not made while "
             f"{they_are(jobs)} {state}: {_dependency_text(now)}."
@@ -128,7 +128,9 @@ def _blocked_roles(
     """
     chosen = Counter(job.role_name for job in jobs)
     origins = dict.fromkeys(chosen)
-    stopped = {role for role, number in chosen.items() if gang.open_roles.get(role, 0) <= number}
+    stopped = {
+        role for role, number in chosen.items() if gang.unfinished_by_role.get(role, 0) <= number
+    }
     blocked: dict[str, str] = {}
     waiting = [(name, name) for name in origins]
     for blocker, origin in waiting:
@@ -138,7 +140,7 @@ def _blocked_roles(
                 and (blocker not in origins or on.status == "Complete" or not lever.counts_as_ready)
                 for on in role.depends_on
             )
-            if only_absent and not gang.absent[role.name]:
+            if only_absent and not gang.missing_jobs[role.name]:
                 continue
             if (
                 unmet
@@ -164,7 +166,7 @@ def _shared_group_warning(gang: Gang, jobs: Jobs, lever: Lever, name: str, own: 
 
     `own` is the number of these Jobs that name it.
     """
-    sharers, state = gang.sharers.get(name, 0) - own, lever.state
+    sharers, state = gang.jobs_per_group.get(name, 0) - own, lever.state
     if sharers < 1:
         return ""
     group, is_single = gang.pod_groups.get(name), len(jobs) == 1
@@ -178,8 +180,8 @@ def _shared_group_warning(gang: Gang, jobs: Jobs, lever: Lever, name: str, own: 
         )
     if group.policy is not Policy.GANG or group.quorum is None:
         return ""
-    taken = sum(seats_of(job) for job in jobs if job.group_name == name and asks_for_pods(job))
-    remaining = gang.seats.get(name, 0) - taken
+    taken = sum(expected_pods(job) for job in jobs if job.group_name == name and requests_pods(job))
+    remaining = gang.expected_pods.get(name, 0) - taken
     if remaining >= group.quorum:
         return ""
     renewal = lever.renewals

@@ -113,7 +113,7 @@ def _warnings(gang: Gang) -> tuple[str, ...]:
             f"{'its' if len(queued) == 1 else 'their'} own: {gang.queue_system} and {gang.name} may "
             "undo each other."
         )
-    if gang.queue.standing is QueueStanding.NOBODY:
+    if gang.queue.standing is QueueStanding.NOT_SERVED:
         warnings += _takeover_warnings(gang)
     return tuple(warnings)
 

@@ -10,7 +10,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.text import count, is_or_are, label, names
 from gangboard.facts.gang import Gang
-from gangboard.facts.jobs import asks_for_pods, is_paused, seats_of
+from gangboard.facts.jobs import expected_pods, is_paused, requests_pods
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ def wait_of(gang: Gang, job: Owner) -> WaitReason | None:
     if gang_wait is not None or own.may_run or not job.suspended:
         return gang_wait
     name = label(job.meta.ref)
-    if own.standing is QueueStanding.NOT_KNOWN:
+    if own.standing is QueueStanding.UNKNOWN:
         return WaitReason(f"{name} may wait in queue {own.queue}", "that has admitted it")
     if own.standing is QueueStanding.DEACTIVATED:
         entries = names(entry.meta.ref.name for entry in own.entries)
@@ -41,7 +41,7 @@ def wait_of(gang: Gang, job: Owner) -> WaitReason | None:
 def wait_of_gang(gang: Gang) -> WaitReason | None:
     """Return why no child Job may run now, or None."""
     until = f"the {gang.owner.meta.ref.kind} does"
-    if gang.queue.standing is QueueStanding.NOT_KNOWN:
+    if gang.queue.standing is QueueStanding.UNKNOWN:
         why = f"{gang.name} is suspended, and may wait in queue {gang.queue.queue}"
         return WaitReason(why, until)
     if not gang.queue.may_run:
@@ -82,7 +82,7 @@ def pods_of_job(gang: Gang, job: Owner) -> str:
         wait = wait_of(gang, job)
         state = f"It is suspended already ({wait.why})" if wait else "It is suspended already"
         return f"{state}: this keeps it so."
-    if not asks_for_pods(job):
+    if not requests_pods(job):
         return "It asks for no pods now (parallelism 0)."
     return pods_deleted(job.active_pods, job.grace_seconds)
 
@@ -99,7 +99,7 @@ def job_resumed(gang: Gang, job: Owner) -> tuple[str, ...]:
 
 def _resumed_pods(job: Owner) -> int:
     if not is_paused(job):
-        return seats_of(job)
+        return expected_pods(job)
     parallelism = job.paused_parallelism or 0
     return (
         parallelism
@@ -110,7 +110,7 @@ def _resumed_pods(job: Owner) -> int:
 
 def gang_stopped(gang: Gang) -> str:
     """Return the effect of a stop on the pods of a gang."""
-    workers = [job for job in _workloads_of(gang) if asks_for_pods(job)]
+    workers = [job for job in _workloads_of(gang) if requests_pods(job)]
     known = [job.active_pods for job in workers if job.active_pods is not None]
     is_counted = len(known) == len(workers) and not _pods_without_job(gang)
     pods = sum(known) if is_counted else None
@@ -120,7 +120,7 @@ def gang_stopped(gang: Gang) -> str:
 def gang_resumed(gang: Gang) -> str:
     """Return the effect of a resume on a whole gang."""
     number = sum(
-        seats_of(job)
+        expected_pods(job)
         for job in _workloads_of(gang)
         if job.parallelism != 0 and not gang.holds_on(job)
     )

@@ -15,7 +15,7 @@ from functools import cache
 from gangboard.domain.capacity import ClusterCapacity, PodSet
 from gangboard.domain.group import Group
 from gangboard.domain.pod import Pod
-from gangboard.domain.pod_constraints import Needs, PodTerm
+from gangboard.domain.pod_constraints import PodConstraints, PodTerm
 from gangboard.placement.members import shape_of, unreadable_request_text
 from gangboard.placement.term_matching import term_matcher
 from gangboard.store.objects import pack, unpack
@@ -27,7 +27,7 @@ class PodKind:
 
     requests: tuple[tuple[str, Decimal], ...]
     """(resource, amount in base units), by name."""
-    needs: Needs
+    needs: PodConstraints
     matched: frozenset[PodTerm] = frozenset()
     """Anti-affinity terms that matched the pod when its gang was assessed."""
     unread: tuple[str, ...] = ()

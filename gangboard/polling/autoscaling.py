@@ -9,11 +9,11 @@ from datetime import datetime
 from gangboard.decode.node_claims import NODE_CLAIM
 from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.autoscaling import Autoscaling, NodeClaim, ProvisioningRequest
 from gangboard.domain.event import Event
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.pod import Pod
-from gangboard.domain.watch_state import WatchState
 from gangboard.facts.provisioning import is_about_claim, named_claim
 from gangboard.polling.resource_watch import WatchedResource
 from gangboard.polling.visibility import is_unobserved

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.owner import Owner
+from gangboard.domain.owner import Blueprint, Owner
 
 _NO_UIDS: frozenset[str] = frozenset()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from gangboard.decode.fingerprints import decoder_fingerprint
 from gangboard.decode.problems import DecodeProblem
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import WatchState
 from gangboard.facts.gang import Linked
 from gangboard.facts.stored_verdict import is_whole
 from gangboard.polling.cluster_cache import ClusterCache

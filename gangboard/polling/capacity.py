@@ -16,8 +16,7 @@ import msgspec
 from gangboard.domain.capacity import PODS, Amounts, ClusterCapacity, NodeInfo, Requested, Shape
 from gangboard.domain.placement_result import When
 from gangboard.domain.pod_constraints import ANTI_AFFINITY
-from gangboard.domain.resource_units import base_units, decimal_text
-from gangboard.domain.resources import is_accelerator
+from gangboard.domain.resources import base_units, decimal_text, is_accelerator
 from gangboard.placement.amounts import free_amount as amount_left
 from gangboard.placement.amounts import used_amount
 from gangboard.placement.anti_affinity import max_one_per_domain
@@ -39,7 +38,7 @@ from gangboard.store.capacity import (
 )
 from gangboard.store.cluster_leases import ClusterLease
 from gangboard.store.observations import next_data_version, writing
-from gangboard.store.trends import AcceleratorSums, minute_of, record_point
+from gangboard.store.trends import AcceleratorSums, minute_text, record_point
 
 WRITE_INTERVAL = 5.0
 """Minimum seconds between two writes."""
@@ -254,7 +253,7 @@ class TrendWriter:
         `all_seen`: all needed resources are observed. The data version stays: a page shows the point when it is read
         for another reason.
         """
-        minute = minute_of(now)
+        minute = minute_text(now)
         if minute == self._written:
             return
         with writing(self._lease):

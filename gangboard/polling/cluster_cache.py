@@ -9,19 +9,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gangboard.decode.admission_policies import BINDING, POLICY
-from gangboard.decode.events import events_of
+from gangboard.decode.events import event_resource
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.autoscaling import NodeClaim, ProvisioningRequest
-from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.event import Event
 from gangboard.domain.group import Group
 from gangboard.domain.hold import AdmissionPolicy
 from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.owner import Owner
+from gangboard.domain.owner import Blueprint, Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import ResourceClaim, StorageClass, VolumeClaim
 from gangboard.domain.queue import QueueEntry
@@ -56,7 +55,7 @@ _CLAIM_KEYS = frozenset(resource.key for resource in CLAIMS)
 
 def resources() -> tuple[Resource, ...]:
     """Return all resources that are listed and watched: shared ones, and those of the registries."""
-    events = events_of(registry.event_reasons())
+    events = event_resource(registry.event_reasons())
     everywhere = (registry.pods(), NODE, events, HOLD, POLICY, BINDING, *AUTOSCALING, *CLAIMS)
     return (*everywhere, *registry.resources())
 

@@ -23,6 +23,7 @@ import gangboard
 from gangboard.decode.events import EVENT
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.autoscaling import Autoscaling
 from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.event import Event
@@ -33,7 +34,6 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.suspension import RecordedSuspend
 from gangboard.domain.verdict import UnitMemory
-from gangboard.domain.watch_state import WatchState
 from gangboard.facts.build_gang import GangObjects, build_gang
 from gangboard.facts.cluster_view import ClusterView
 from gangboard.facts.gang import Gang
@@ -166,7 +166,7 @@ class GangReader:
                 for uid, preemptor in uids.victims.items()
                 if isinstance(pod := objects.get(uid), Pod)
             ],
-            takers=cluster.preemptors(events, entries),
+            preemptors=cluster.preemptors(events, entries),
         )
 
 

@@ -136,7 +136,7 @@ class NodeUsageTracker:
         if why != self._why:
             self._why = why
             self.version += 1
-        return self._usage.room(why, self._read_running)
+        return self._usage.capacity(why, self._read_running)
 
     def pods_on(self, node: str) -> dict[str, str]:
         """Return the uids of the pods that use a node → the root of their gang, or "" without a gang."""
@@ -196,11 +196,13 @@ class NodeUsageTracker:
             ref,
             priority=max(pod.priority for pod in pods.values()),
             loads=loads,
-            whole=root not in self._incomplete,
+            is_whole=root not in self._incomplete,
             waits=self._incomplete.get(root, ()),
             by_suspending=None if len(staying) == len(pods) else self._usage.load_of(staying),
             suspendable=self._is_suspendable(root, members),
-            began=min((pod.created_at for pod in pods.values() if pod.created_at), default=None),
+            oldest_pod_at=min(
+                (pod.created_at for pod in pods.values() if pod.created_at), default=None
+            ),
             terminations=terminations,
         )
 

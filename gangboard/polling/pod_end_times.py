@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.facts.builtin_controllers import makes_same_pod_anew
+from gangboard.facts.builtin_controllers import recreates_same_pod
 from gangboard.plugins import registry
 
 _MAX_SECONDS = 10 * 365 * 86_400
@@ -80,7 +80,7 @@ def unfinished_pod(pod: Pod) -> UnfinishedPod:
         stop_seconds=pod.stop_seconds,
         deadline=deadline,
         deleted_at=pod.meta.deleting_since,
-        is_recreated=pod.stays or makes_same_pod_anew(controller),
+        is_recreated=pod.stays or recreates_same_pod(controller),
         created_at=pod.meta.created_at,
     )
 

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 
 from gangboard.decode.admission_policies import POLICY
 from gangboard.decode.holds import HOLD
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.cluster_reach import second_name_sentence
-from gangboard.domain.watch_state import WatchState
 from gangboard.kube.discovery import Discovery, discover
 from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.logs import get_logger

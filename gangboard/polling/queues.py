@@ -91,7 +91,7 @@ class QueueTracker:
         if name is None or queue is None or queue.meta.ref.uid != uid:
             return set()  # a new queue of the same name exists
         touched = self._gangs_below(name)
-        self._tree.drop(name)
+        self._tree.remove(name)
         return touched
 
     def named_by(self, waiting: Iterable[InQueue]) -> QueueTree:
@@ -99,8 +99,10 @@ class QueueTracker:
         tree = QueueTree()
         for member in waiting:
             ref = member.meta.ref
-            entrance = self._tree.entrance(ref.group, ref.namespace, member.queue)
-            for queue in self._tree.above(entrance) if entrance is not None else ():
+            find_entry_queue = self._tree.find_entry_queue(ref.group, ref.namespace, member.queue)
+            for queue in (
+                self._tree.lineage(find_entry_queue) if find_entry_queue is not None else ()
+            ):
                 tree.put(queue)
             for name in _flavors_of(member):
                 if name in self._flavors:
@@ -138,7 +140,7 @@ class QueueTracker:
                 del self._waiting[place]
 
     def _gangs_below(self, name: QueueName) -> set[str]:
-        places = {queue.place for queue in self._tree.below(name)}
+        places = {queue.place for queue in self._tree.subtree(name)}
         return self._graph.gangs_of_any(uid for place in places for uid in self._waiting_at(place))
 
     def _waiting_at(self, place: _Place) -> Iterator[str]:

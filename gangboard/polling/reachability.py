@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import WatchState
 from gangboard.polling.resource_watch import WatchedResource
 from gangboard.polling.visibility import NOT_SEEN, Visibility
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from gangboard.decode.list_watch_decoder import Page
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import WatchState
 from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import path_for
 from gangboard.kube.errors import KubeError, KubeErrorCode

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from gangboard.decode.list_watch_decoder import DecodeProblem
-from gangboard.domain.api_resource import Resource
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import Resource, WatchState
 from gangboard.kube.errors import KubeError
 from gangboard.kube.watch import is_lower
 

@@ -11,8 +11,8 @@ from gangboard.decode.events import EVENT
 from gangboard.decode.fingerprints import decoder_fingerprint
 from gangboard.decode.holds import HOLD
 from gangboard.decode.list_watch_decoder import DecodeProblem
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.event import Event
-from gangboard.domain.watch_state import WatchState
 from gangboard.plugins import registry
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.cluster_cache import ClusterCache

@@ -11,12 +11,12 @@ from gangboard.decode.claim_objects import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME
 from gangboard.decode.node_claims import NODE_CLAIM
 from gangboard.decode.nodes import NODE
 from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
-from gangboard.domain.blueprint import Blueprint
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.group import Group
+from gangboard.domain.owner import Blueprint
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueVisibility
 from gangboard.domain.quota import Queue
-from gangboard.domain.watch_state import WatchState
 from gangboard.facts.cluster_view import Unobserved
 from gangboard.plugins import registry
 from gangboard.polling.resource_watch import WatchedResource
@@ -208,13 +208,13 @@ def queue_visibility(visibility: Visibility, now: datetime) -> QueueVisibility:
     watched_entries = _queue_entry_resources(visibility)
     served = [watched for watched in watched_entries if watched.state != WatchState.NOT_SERVED]
     if not watched_entries:
-        return QueueVisibility.NOT_KNOWN
+        return QueueVisibility.UNKNOWN
     if not served:
         return QueueVisibility.NOT_SERVED
     return (
         QueueVisibility.SERVED
         if all(proves_absence(watched, now) for watched in served)
-        else QueueVisibility.NOT_KNOWN
+        else QueueVisibility.UNKNOWN
     )
 
 

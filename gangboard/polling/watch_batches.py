@@ -16,8 +16,7 @@ from gangboard.decode.list_watch_decoder import (
     read_event,
     read_page,
 )
-from gangboard.domain.api_resource import DecodeError
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import DecodeError, WatchState
 from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.polling.resource_watch import WatchedResource
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
-from gangboard.decode.fitting import KeyField, key_fields
-from gangboard.decode.problems import deliver
-from gangboard.decode.resource_lists import Amounts, Quantity
+from gangboard.decode.key_fields import KeyField, key_fields
+from gangboard.decode.problems import raise_for_faults
+from gangboard.decode.quantities import Quantity, ResourceListReader
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState, Quota, QuotaTerm
-from gangboard.domain.traits import QueueWords
+from gangboard.domain.traits import QueueWording
 from gangboard.plugins.queue_system import QueueSystem
 
 _GROUP, _KIND = "scheduling.run.ai", "Queue"
@@ -61,7 +61,7 @@ class WireQueue(Wire):
 
 def _build(wire: WireQueue, version: str) -> Queue:
     spec, status = wire.spec or _WireSpec(), wire.status or _WireStatus()
-    amounts = Amounts()
+    amounts = ResourceListReader()
     used = dict(amounts.each("allocated resources", status.allocated))
     queue = Queue(
         meta=read_meta(wire.metadata, _GROUP, _KIND, version),
@@ -74,7 +74,7 @@ def _build(wire: WireQueue, version: str) -> Queue:
         if spec.priority is not None
         else (),
     )
-    return deliver(queue, tuple(amounts.faults))
+    return raise_for_faults(queue, tuple(amounts.faults))
 
 
 def _quotas(resources: _WireResources, used: Mapping[str, Decimal]) -> Iterator[Quota]:
@@ -125,7 +125,7 @@ class KaiQueues(QueueSystem):
             fields=key_fields(WireQueue),
         ),
     )
-    words = QueueWords(
+    words = QueueWording(
         no_nominal="used, quota unlimited",
         borrowed="over quota",
         # proportion, priority and elastic, in the order of the default configuration.

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from gangboard.decode.problems import deliver
-from gangboard.decode.resource_lists import Amounts, Quantity
+from gangboard.decode.problems import raise_for_faults
+from gangboard.decode.quantities import Quantity, ResourceListReader
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
 from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group
 from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState, Quota, QuotaTerm
 from gangboard.domain.shell import command
-from gangboard.domain.traits import QueueWords
+from gangboard.domain.traits import QueueWording
 from gangboard.plugins.queue_system import QueueSystem
 
 _GROUP, _KIND = "scheduling.volcano.sh", "Queue"
@@ -67,7 +67,7 @@ class WireQueue(Wire):
 
 def _build(wire: WireQueue, version: str) -> Queue:
     spec, status = wire.spec or _WireSpec(), wire.status or _WireStatus()
-    amounts = Amounts()
+    amounts = ResourceListReader()
     state, cause = _STATES.get(status.state or "", (QueueState.UNKNOWN, ""))
     name, parent = wire.metadata.name, spec.parent or ""
     queue = Queue(
@@ -87,10 +87,10 @@ def _build(wire: WireQueue, version: str) -> Queue:
             if number
         ),
     )
-    return deliver(queue, tuple(amounts.faults))
+    return raise_for_faults(queue, tuple(amounts.faults))
 
 
-def _quotas(spec: _WireSpec, status: _WireStatus, amounts: Amounts) -> Iterator[Quota]:
+def _quotas(spec: _WireSpec, status: _WireStatus, amounts: ResourceListReader) -> Iterator[Quota]:
     most = dict(amounts.each("capability", spec.capability))
     used = dict(amounts.each("allocated resources", status.allocated))
     shares = {
@@ -127,7 +127,7 @@ class VolcanoQueues(QueueSystem):
     label = "Volcano"
     owner_label = "scheduling.volcano.sh/queue-name"
     resources = (Resource(_GROUP, "queues", _KIND, ("v1beta1",), WireQueue, Queue, _build),)
-    words = QueueWords(
+    words = QueueWording(
         nominal="capability",
         no_nominal="used, no capability set",
         borrowed="",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.text import listed
-from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.declarations import shown, shown_method
 from gangboard.readmodels.freshness import Freshness, Level, joined
 from gangboard.store.models import ResourceState

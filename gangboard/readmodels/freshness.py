@@ -83,17 +83,17 @@ class Freshness:
     @property
     def has_not(self) -> str:
         """`has not answered`, or the words for a cluster that no worker reads."""
-        return cluster_reach.silent_since_words(self.problem)
+        return cluster_reach.silent_since_text(self.problem)
 
     @property
     def has_not_once(self) -> str:
         """`has never answered`, or the words for a cluster that no worker has read yet."""
-        return cluster_reach.always_silent_words(self.problem)
+        return cluster_reach.always_silent_text(self.problem)
 
     @property
     def does_not(self) -> str:
         """`does not answer`, or the words for a cluster that no worker reads."""
-        return cluster_reach.silent_words(self.problem)
+        return cluster_reach.silent_text(self.problem)
 
     @property
     def is_stale(self) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.text import listed
-from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.cluster_visibility import unobserved_sentence, unobserved_states
 from gangboard.readmodels.declarations import shown
 from gangboard.readmodels.freshness import Freshness

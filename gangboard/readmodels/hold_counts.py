@@ -10,8 +10,8 @@ from enum import StrEnum
 from django.db.models import Count, Exists, OuterRef, Subquery
 
 from gangboard.domain.action import ClusterLevers, PolicyState
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.hold import HOLDS
-from gangboard.domain.watch_state import WatchState
 from gangboard.plugins import registry
 from gangboard.readmodels.cluster_visibility import unobserved_state
 from gangboard.readmodels.freshness import Freshness

@@ -49,7 +49,7 @@ class QueuesOfCluster:
         if not entry.is_in_use or entry.is_variant:
             return
         if entry.has_quota and entry.admitted_by:
-            holder = self.tree.entrance(ref.group, "", entry.admitted_by)
+            holder = self.tree.find_entry_queue(ref.group, "", entry.admitted_by)
             if holder is not None:
                 self._holders[holder.name].append(entry)
         elif entry.is_waiting:
@@ -60,7 +60,7 @@ class QueuesOfCluster:
     def add_gang(self, gang: QueuedGang) -> None:
         """Add a gang of a scheduler to its queue. The gang may wait there and have quota at the same time."""
         ref = gang.group.meta.ref
-        queue = self.tree.entrance(ref.group, ref.namespace, gang.group.queue)
+        queue = self.tree.find_entry_queue(ref.group, ref.namespace, gang.group.queue)
         if queue is None:
             return
         is_in_it = gang.is_unknown or gang.waiting is not None or gang.holding is not None
@@ -81,7 +81,7 @@ class QueuesOfCluster:
     def queue_of(self, entry: QueueEntry) -> Queue | None:
         """Return the queue that admits an entry, or None if the queue that it names does not exist."""
         ref = entry.meta.ref
-        entrance = self.tree.entrance(ref.group, ref.namespace, entry.queue)
+        entrance = self.tree.find_entry_queue(ref.group, ref.namespace, entry.queue)
         if entrance is None or entrance.level is not QueueLevel.ALIAS:
             return entrance
         return self.tree.get(entrance.parent)
@@ -96,15 +96,15 @@ class QueuesOfCluster:
 
     def sharing(self, queue: Queue) -> tuple[Queue, ...]:
         """Return the queues that share quota with a queue, including itself, sorted by name."""
-        top = self.tree.above(queue)[-1]
+        top = self.tree.lineage(queue)[-1]
         # A missing parent still joins the queues that name it.
         root = top.parent if top.parent is not None else top.name
-        below = (self.tree.get(name) for name in self.tree.below(root))
+        subtree = (self.tree.get(name) for name in self.tree.subtree(root))
         return tuple(
             sorted(
                 (
                     member
-                    for member in below
+                    for member in subtree
                     if member is not None and member.level is not QueueLevel.ALIAS
                 ),
                 key=lambda member: member.name,

@@ -10,7 +10,7 @@ from typing import ClassVar
 from gangboard.diagnosis.scheduler_queues import scheduler_queues
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import FlavorAmount
-from gangboard.domain.resource_units import decimal_text
+from gangboard.domain.resources import decimal_text
 from gangboard.domain.text import sentence
 from gangboard.readmodels.declarations import shown
 from gangboard.readmodels.formatting import amount_text, printable

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from gangboard.diagnosis.scheduler_queues import group_resources_in_queues
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.group import Group
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Flavor, Queue
-from gangboard.domain.watch_state import WatchState
 from gangboard.plugins import registry
 from gangboard.readmodels.cluster_visibility import unobserved_state
 from gangboard.readmodels.freshness import Freshness, Level

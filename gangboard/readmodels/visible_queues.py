@@ -153,8 +153,8 @@ def visible_aliases(
 
 def shared_names(queues: QueuesOfCluster, queue: Queue) -> tuple[str, ...]:
     """Return the names of the parents in which a queue shares quota, nearest first. Missing parents are included."""
-    above = queues.tree.above(queue)
-    names = dict.fromkeys(level.parent.name for level in above if level.parent is not None)
+    lineage = queues.tree.lineage(queue)
+    names = dict.fromkeys(level.parent.name for level in lineage if level.parent is not None)
     return tuple(map(printable, names))
 
 

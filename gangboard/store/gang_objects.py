@@ -10,12 +10,12 @@ from typing import Any
 from django.utils import timezone
 
 from gangboard.decode.holds import HOLD
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueVisibility
-from gangboard.domain.watch_state import WatchState
 from gangboard.facts.build_gang import NO_OBJECTS, GangObjects, build_gang
 from gangboard.facts.cluster_view import ClusterView
 from gangboard.facts.gang import Gang as GangModel
@@ -199,7 +199,7 @@ def _queue_visibility(states: Iterable[str]) -> QueueVisibility:
     if known and not served:
         return QueueVisibility.NOT_SERVED
     is_read = bool(served) and all(state == WatchState.OK for state in served)
-    return QueueVisibility.SERVED if is_read else QueueVisibility.NOT_KNOWN
+    return QueueVisibility.SERVED if is_read else QueueVisibility.UNKNOWN
 
 
 def _read_descendants(cluster_id: int, owner: Owner) -> list[Owner]:

@@ -14,9 +14,9 @@ from django.db.models import Q
 from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.holds import HOLD
 from gangboard.domain.action import ClusterLevers
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.hold import HOLD_LEVER, HOLDS, AdmissionPolicy
 from gangboard.domain.hold_manifest import POLICY_VERSIONS
-from gangboard.domain.watch_state import WatchState
 from gangboard.levers.hold.installation import installation
 from gangboard.plugins import registry
 from gangboard.policy.lever_permissions import PermissionOptions

@@ -29,14 +29,14 @@ class AcceleratorSums:
     away: float = 0.0
 
 
-def minute_of(now: datetime) -> datetime:
+def minute_text(now: datetime) -> datetime:
     """Return the beginning of the minute."""
     return now.replace(second=0, microsecond=0)
 
 
 def quarter_of(now: datetime) -> datetime:
     """Return the beginning of the quarter of an hour."""
-    return minute_of(now) - timedelta(minutes=now.minute % 15)
+    return minute_text(now) - timedelta(minutes=now.minute % 15)
 
 
 def record_point(
@@ -60,7 +60,7 @@ def record_point(
     )
     point = TrendPoint(
         cluster_id=cluster_id,
-        at=minute_of(at),
+        at=minute_text(at),
         is_lasting=bool(values) and not lasting.exists(),
         **values,
     )

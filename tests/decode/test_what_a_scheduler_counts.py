@@ -1,4 +1,4 @@
-"""What is read of the pods on a node leaves as much as the real scheduler gives away, to the unit."""
+"""The free capacity of a node is exactly that of the real scheduler."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def heavy(controlplane_137: ControlPlane) -> Any:
 
 
 @pytest.mark.usefixtures("heavy")
-def test_what_is_left_beside_a_pod_fits_and_one_unit_more_does_not(
+def test_free_amount_fits_and_one_more_unit_does_not(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
     client, where = no_nodes(controlplane_137), namespace(controlplane_137)
@@ -156,7 +156,7 @@ def test_what_is_left_beside_a_pod_fits_and_one_unit_more_does_not(
         assert (case, fits, over) == (case, True, False)
 
 
-def test_ports_of_the_hosts_network_are_ports_of_the_node(
+def test_ports_with_host_network_are_host_ports(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
     client, where = no_nodes(controlplane_137), namespace(controlplane_137)
@@ -174,7 +174,7 @@ def test_ports_of_the_hosts_network_are_ports_of_the_node(
     assert place(client, where, "inside", "n1", {"containers": [free]})
 
 
-def test_a_node_takes_one_pod_of_each_set_that_is_apart(
+def test_anti_affinity_allows_one_pod_of_each_set_on_a_node(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
     client, where = no_nodes(controlplane_137), namespace(controlplane_137)
@@ -199,7 +199,7 @@ def test_a_node_takes_one_pod_of_each_set_that_is_apart(
     assert room.now.anti_affinity == room.now.matched_terms == dict.fromkeys((*first, *third), 1)
 
 
-def test_a_term_is_about_every_pod_of_its_namespaces_with_such_labels(
+def test_term_matches_all_pods_with_these_labels_in_its_namespaces(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
     """Both ways: who has the term stays away from who matches, and the other way round."""

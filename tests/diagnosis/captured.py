@@ -18,7 +18,7 @@ from gangboard.domain.event import Event
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
-from gangboard.facts.cluster_view import NO_ROOM
+from gangboard.facts.cluster_view import CAPACITY_NOT_READ
 from gangboard.placement.usage import Usage
 from gangboard.plugins.registry import grouping_apis, owner_kinds
 from tests.decode.reading import captured, captures
@@ -44,7 +44,7 @@ def verdicts(file: Path, seconds: float = 1, with_room: bool = False) -> dict[st
     for model in objects.values():
         graph.put(model)
     nodes = {model.meta.ref.name: model for model in objects.values() if isinstance(model, Node)}
-    room = _room(objects.values()) if with_room else NO_ROOM
+    room = _room(objects.values()) if with_room else CAPACITY_NOT_READ
     result = {}
     for root in graph.roots():
         members = graph.members(root)

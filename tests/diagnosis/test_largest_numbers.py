@@ -16,7 +16,7 @@ from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group
-from gangboard.domain.owner import MOST_PODS, Owner
+from gangboard.domain.owner import MAX_PODS, Owner
 from gangboard.domain.verdict import Verdict
 from gangboard.facts.gang import Linked
 from gangboard.plugins.registry import grouping_apis, owner_kinds, queue_systems
@@ -83,7 +83,7 @@ def test_the_largest_object_of_each_kind_is_little_work(
     body = body_of(largest(resource.wire, entries, inner))
     lines, observed = lines_of(lambda: taken_in(resource, body), MOST_LINES)
     assert observed.size <= MOST_BYTES
-    assert observed.row.get("desired", 0) <= MOST_PODS
+    assert observed.row.get("desired", 0) <= MAX_PODS
     assert lines <= MOST_LINES
 
 
@@ -109,10 +109,10 @@ def test_numbers_stay_exact_where_units_are_counted() -> None:
 def test_numbers_no_table_can_keep_are_cut() -> None:
     """Some owners are a sum of others, each of which a table can keep."""
     jobset = a_jobset("run", a_role("workers", jobs=3))
-    jobs = [a_job(f"run-workers-{index}", of=jobset, pods=MOST_PODS) for index in range(3)]
-    assert judged(jobset, jobs).row["desired"] == MOST_PODS
-    assert a_job(pods=2**64).desired == MOST_PODS
-    assert a_job(pods=2**64).pod_requests[0].count == MOST_PODS
+    jobs = [a_job(f"run-workers-{index}", of=jobset, pods=MAX_PODS) for index in range(3)]
+    assert judged(jobset, jobs).row["desired"] == MAX_PODS
+    assert a_job(pods=2**64).desired == MAX_PODS
+    assert a_job(pods=2**64).pod_requests[0].count == MAX_PODS
 
 
 def test_what_is_found_of_many_jobs_together_stands_in_the_row_once() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.health import Health
-from gangboard.domain.resource_units import decimal_text
+from gangboard.domain.resources import decimal_text
 from gangboard.domain.verdict import UnitMemory, Verdict
 from gangboard.facts.cluster_view import Unobserved
 from gangboard.facts.gang import Gang

@@ -18,7 +18,7 @@ from gangboard.domain.group import Group
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency, Owner, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from gangboard.domain.verdict import UnitMemory, Verdict
 from gangboard.facts.gang import Gang
 from tests.domain_objects import (
@@ -147,7 +147,7 @@ def test_one_that_no_node_could_host_is_the_cause() -> None:
     """The worst stays the verdict: it is blocked, the other only waits."""
     jobset = a_jobset("run", role("driver", 1, "1"), role("workers", 1, "6"))
     driver, workers = child_jobs(jobset)
-    lost = Needs(node_selector=(("pool", "h100"),))
+    lost = PodConstraints(node_selector=(("pool", "h100"),))
     result = gang(*jobset.roles, pods=[*waiting(driver, needs=lost), *waiting(workers)])
     verdict = assess(result)
     assert (verdict.finding.code, verdict.finding.health) == ("no-matching-node", Health.BLOCKED)
@@ -157,7 +157,7 @@ def test_one_that_no_node_could_host_is_the_cause() -> None:
 
 def test_what_cannot_be_decided_together_is_not_guessed() -> None:
     """The arithmetic does not cover volumes. By the amounts both fit, so the result is unknown."""
-    unclear = Needs(unsupported=("volumes",))
+    unclear = PodConstraints(unsupported=("volumes",))
     jobset = a_jobset("run", role(cpu="1"))
     pods = [pod for job in child_jobs(jobset) for pod in waiting(job, needs=unclear)]
     verdict = assess(gang(role(cpu="1"), pods=pods))
@@ -169,7 +169,7 @@ def test_what_cannot_be_decided_together_is_not_guessed() -> None:
 
 
 def test_what_is_not_worked_out_does_not_hide_that_too_little_is_free() -> None:
-    unclear = Needs(unsupported=("volumes",))
+    unclear = PodConstraints(unsupported=("volumes",))
     pods = [
         pod for job in child_jobs(a_jobset("run", role())) for pod in waiting(job, needs=unclear)
     ]

@@ -38,7 +38,7 @@ def test_victims_are_those_that_are_still_there() -> None:
 def preempted(pod: Pod, **fields: Any) -> Gang:
     event = an_event(a_pod("low-gone"), "Preempted", last_seen=ago(30))
     event = replace(event, related=ObjectRef("", "Pod", "", "", "uid-usurper-0"))
-    defaults = {"now": NOW, "events": [event], "takers": {"uid-usurper-0": USURPER}, **fields}
+    defaults = {"now": NOW, "events": [event], "preemptors": {"uid-usurper-0": USURPER}, **fields}
     return assemble(LOW, [pod], **defaults)
 
 
@@ -52,7 +52,7 @@ def test_a_preemption_is_remembered_until_it_came_back() -> None:
     assert (memory.preempted_at, memory.preempted_by) == (ago(30), (USURPER,))
 
     # Neither the event nor the one who took the room need to be there any more.
-    later = memory_of(preempted(waits, events=[], takers={}, memory={"low": memory}))
+    later = memory_of(preempted(waits, events=[], preemptors={}, memory={"low": memory}))
     assert (later.preempted_at, later.preempted_by) == (ago(30), (USURPER,))
 
     back = memory_of(preempted(runs, memory={"low": memory}))

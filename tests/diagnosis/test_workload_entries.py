@@ -240,13 +240,15 @@ def test_a_pod_with_a_nominated_node_is_at_the_gate_unless_it_preempts() -> None
         "0/1 nodes are available: 1 rejected due to timeout after waiting 4m59.999052256s at "
         "plugin GangScheduling."
     )
-    assert pod.is_at_gate
-    assert replace(pod, scheduled=said(timeout)).is_at_gate
-    assert replace(pod, scheduled=said(short + tail)).is_at_gate
-    assert not replace(pod, scheduled=said(short)).is_at_gate
-    assert not replace(pod, nominated_node="").is_at_gate
-    assert not replace(pod, node="n0").is_at_gate
-    assert not replace(pod, group_name="ring").is_at_gate  # a PodGroup: 1.36 has no such wait
+    assert pod.is_waiting_on_permit
+    assert replace(pod, scheduled=said(timeout)).is_waiting_on_permit
+    assert replace(pod, scheduled=said(short + tail)).is_waiting_on_permit
+    assert not replace(pod, scheduled=said(short)).is_waiting_on_permit
+    assert not replace(pod, nominated_node="").is_waiting_on_permit
+    assert not replace(pod, node="n0").is_waiting_on_permit
+    assert not replace(
+        pod, group_name="ring"
+    ).is_waiting_on_permit  # a PodGroup: 1.36 has no such wait
 
 
 def test_a_member_at_the_gate_is_said_so() -> None:

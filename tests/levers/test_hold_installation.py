@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.decode.admission_policies import digest_of
+from gangboard.decode.admission_policies import policy_digest
 from gangboard.domain.action import PolicyState
 from gangboard.domain.hold import AdmissionPolicy
 from gangboard.domain.hold_manifest import BINDING_SPEC, POLICY_SPEC
@@ -17,7 +17,7 @@ from gangboard.levers.hold.installation import installation
 
 def seen(spec: dict[str, Any], name: str = "gangboard-hold") -> AdmissionPolicy:
     ref = ObjectRef("admissionregistration.k8s.io", "Policy", "", name, f"uid-{name}")
-    return AdmissionPolicy(Meta("v1", ref, "1", 1, None), digest_of(spec))
+    return AdmissionPolicy(Meta("v1", ref, "1", 1, None), policy_digest(spec))
 
 
 POLICY, BINDING = seen(POLICY_SPEC), seen(BINDING_SPEC)

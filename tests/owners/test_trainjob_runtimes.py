@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.owner import Owner
-from gangboard.facts.build_gang import tree_of
+from gangboard.domain.owner import Blueprint, Owner
+from gangboard.facts.build_gang import completed_tree
 from gangboard.owners.jobset import JobSet
 from gangboard.owners.trainjob import TrainJob
 from tests.decode.reading import Json, model
@@ -67,7 +66,7 @@ def jobset(**pods: int) -> Owner:
 def completed(known: Blueprint | None, *created: Owner, root: Owner | None = None) -> Owner:
     owner = root or trainjob()
     uids = {one.meta.ref.uid for one in (owner, *created)}
-    return tree_of(owner, created, uids, () if known is None else (known,))[0]
+    return completed_tree(owner, created, uids, () if known is None else (known,))[0]
 
 
 def test_it_names_its_runtime() -> None:

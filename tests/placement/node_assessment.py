@@ -12,7 +12,7 @@ from gangboard.domain.placement_result import (
     Fit,
     FitAnswer,
     PlacementCause,
-    Placing,
+    PlacementResult,
     ShapeFit,
     When,
 )
@@ -164,7 +164,7 @@ def _constrained(case: _Case, when: When) -> _Cause | None:
     return _Cause(PlacementCause.CANNOT_TELL, why=unknown[0]) if unknown else None
 
 
-def placing_of(unit: Unit) -> Placing | None:
+def placing_of(unit: Unit) -> PlacementResult | None:
     """Return the same as `unit_placement.placing_of`."""
     quick = quick_placing_of(unit)
     if quick is None:
@@ -173,10 +173,10 @@ def placing_of(unit: Unit) -> Placing | None:
     shapes = tuple(
         _shape_fit(pod_set, nodes, request.topology_keys) for pod_set in request.pod_sets
     )
-    return Placing(request, assess(request, nodes), shapes, refused_at=quick.refused_at)
+    return PlacementResult(request, assess(request, nodes), shapes, refused_at=quick.refused_at)
 
 
-def gave_up(placing: Placing) -> bool:
+def gave_up(placing: PlacementResult) -> bool:
     """Whether some question had more ways than could be tried one by one."""
     result = placing.assessment
     assert result is not None

@@ -15,11 +15,11 @@ import numpy as np
 from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
 from gangboard.domain.placement_result import (
     Eligibility,
-    Excluded,
+    ExcludedNodes,
     Filter,
     Fit,
     FitAnswer,
-    Total,
+    ResourceTotal,
     When,
 )
 from gangboard.domain.pod_constraints import HOSTNAME, PodTerm, Spread, Terms
@@ -150,7 +150,7 @@ def eligibility(
         if result[1]:
             details.setdefault(result[0], Counter())[result[1]] += 1
     excluded = {
-        one: Excluded(len(names[one]), tuple(names[one][:EXAMPLES]), _ranked(details.get(one)))
+        one: ExcludedNodes(len(names[one]), tuple(names[one][:EXAMPLES]), _ranked(details.get(one)))
         for one in Filter
         if one in names
     }
@@ -167,13 +167,13 @@ def totals(
     target: int,
     nodes: Sequence[NodeInfo],
     topology_keys: Sequence[str] = (),
-) -> tuple[Total, ...]:
+) -> tuple[ResourceTotal, ...]:
     """Return the same as `totals.totals`."""
     requested = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
     counts = [pod_set.count for pod_set in pod_sets]
     resources = sorted({resource for one in requested for resource in one})
     return tuple(
-        Total(
+        ResourceTotal(
             resource,
             smallest_sum([one.get(resource, 0) for one in requested], counts, target),
             *sums,

@@ -13,7 +13,7 @@ from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
 from gangboard.domain.capacity import ClusterCapacity, NodeInfo, Requested, RunningGang
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import GangRequest
-from gangboard.domain.pod_constraints import Needs, Taint
+from gangboard.domain.pod_constraints import PodConstraints, Taint
 from gangboard.facts.unit import Unit
 from gangboard.placement.advice.ranking import advise
 from gangboard.placement.sentences.finding import advice_of
@@ -164,7 +164,7 @@ def test_room_that_the_driver_may_take_from_the_worker_is_no_advice() -> None:
 
 def test_each_pod_that_a_term_is_about_has_to_go() -> None:
     """The node has room: two pods with the label are in the way, and one of them is not enough."""
-    needs = Needs(anti_affinity=(S,))
+    needs = PodConstraints(anti_affinity=(S,))
     there = replace(node("a", 8), now=Requested({GPU: 2}, 2, matched_terms={S: 2}))
     gangs = [
         replace(resident(name), loads={"a": Requested({GPU: 1}, 1, matched_terms={S: 1})})
@@ -186,7 +186,7 @@ def test_each_pod_that_a_term_is_about_has_to_go() -> None:
 
 def test_what_a_gang_holds_where_nobody_of_these_can_go_is_not_its_size() -> None:
     """Of 16 GPUs 8 are on a node of another pool: 8 would be said of a gang half as large."""
-    pool = Needs((("pool", "x"),))
+    pool = PodConstraints((("pool", "x"),))
     nodes = [node("a", 8, 8, labels={"pool": "x"}), node("b", 8, 8)]
     large = resident("large", a=8, b=8)
     unit = waiting(nodes, 2, 4, quorum=2, running_gangs=[large], needs=pool)
@@ -382,7 +382,7 @@ def test_nobody_of_higher_priority_and_nobody_without_a_lever_is_suspended() -> 
 def test_the_lowest_priority_goes_first_then_the_shortest_run() -> None:
     began = datetime(2026, 1, 1, tzinfo=UTC)
     old, young, vital = (
-        replace(resident(name, priority, a=4), began=began + timedelta(hours=hours))
+        replace(resident(name, priority, a=4), oldest_pod_at=began + timedelta(hours=hours))
         for name, priority, hours in (("old", 1, 0), ("young", 1, 9), ("vital", 3, 99))
     )
     nodes = [node("a", 12, 12)]
@@ -394,7 +394,7 @@ def test_the_lowest_priority_goes_first_then_the_shortest_run() -> None:
 
     assert first_of(old, young, vital) == first_of(vital, young, old) == "young"
     assert first_of(vital, old) == "old"
-    broken = replace(vital, whole=False)
+    broken = replace(vital, is_whole=False)
     result = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=[young, broken], priority=5))
     assert [ref.name for ref in advice_of_kind(result, AdviceKind.SUSPEND_BROKEN).gangs] == [
         "vital"
@@ -421,7 +421,7 @@ def test_what_can_never_fit_gets_no_advice_about_room() -> None:
 
 
 def test_no_advice_where_the_arithmetic_cannot_tell() -> None:
-    unclear = Needs(unsupported=("volumes",))
+    unclear = PodConstraints(unsupported=("volumes",))
     assert advise(waiting([node("a", 4, 4), node("b", 4)], 2, 4, quorum=2, needs=unclear)) == ()
     blind = waiting([], 2, 4, quorum=2)
     blind = replace(

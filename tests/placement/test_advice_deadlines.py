@@ -9,7 +9,7 @@ from typing import Any
 
 from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import NodeInfo, Requested, RunningGang, Termination
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from gangboard.domain.verdict import NAMED_IN_ADVICE
 from gangboard.facts.unit import Unit
 from gangboard.placement.advice.ranking import advise
@@ -230,7 +230,7 @@ def test_suspending_frees_only_what_does_not_go_anyway() -> None:
 
 
 def test_a_pod_that_keeps_others_away_goes() -> None:
-    needs = Needs(anti_affinity=(S,))
+    needs = PodConstraints(anti_affinity=(S,))
     there = replace(node("a", 8), now=Requested({GPU: 2}, 1, matched_terms={S: 1}))
     load = {"a": Requested({GPU: 2}, 1, matched_terms={S: 1})}
     end = Termination(NOW + timedelta(minutes=1), load, deleted=True)
@@ -240,7 +240,7 @@ def test_a_pod_that_keeps_others_away_goes() -> None:
 
 
 def test_no_end_is_told_where_the_arithmetic_cannot_tell() -> None:
-    unclear = Needs(unsupported=("volumes",))
+    unclear = PodConstraints(unsupported=("volumes",))
     assert advised([FULL], 1, 4, deleted_gang("gone", 2, a=4), needs=unclear) == ()
 
 

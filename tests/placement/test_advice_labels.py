@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
 from gangboard.domain.capacity import ClusterCapacity, NodeInfo
-from gangboard.domain.pod_constraints import HOSTNAME, Needs
+from gangboard.domain.pod_constraints import HOSTNAME, PodConstraints
 from gangboard.placement.advice.ranking import advise
 from gangboard.placement.unit_placement import placing_of
 from tests.domain_objects import a_job, pods_of, requests
@@ -21,7 +21,7 @@ def of(name: str, model: str, used: int = 0, gpu: int = 4) -> NodeInfo:
 def advice_for_labels(*nodes: NodeInfo, **selected: str) -> list[Advice]:
     """Advice about two pods of 4 GPUs that select these labels."""
     job = a_job("train", pods=2, requests=requests(gpu="4"))
-    needs = Needs(node_selector=tuple(sorted((selected or {"model": "b200"}).items())))
+    needs = PodConstraints(node_selector=tuple(sorted((selected or {"model": "b200"}).items())))
     room = ClusterCapacity(tuple(nodes))
     unit = unit_of(job, *pods_of(job, 2, needs=needs), facts={"room": room, "kubernetes": (1, 37)})
     result = advise(replace(unit, placing=placing_of(unit)))

@@ -26,7 +26,7 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.placement_result import When
 from gangboard.domain.pod import Pod
-from gangboard.domain.pod_constraints import Needs, Toleration
+from gangboard.domain.pod_constraints import PodConstraints, Toleration
 from gangboard.facts.unit import Unit
 from gangboard.placement.advice.ranking import advise
 from gangboard.placement.unit_placement import placing_of
@@ -62,7 +62,7 @@ def waiting(draw: st.DrawFn) -> Unit:
     pods: list[Pod] = []
     for at, count in enumerate(counts):
         shape = draw(shapes(f"s{at}"))
-        needs = Needs(
+        needs = PodConstraints(
             tuple(shape.node_selector.items()),
             tolerations=shape.tolerations,
             host_ports=shape.host_ports,
@@ -133,7 +133,7 @@ def changed(unit: Unit, advice: Advice, part: Sequence[str] | None = None) -> li
         nodes.append(node)
     for gang in unit.gang.cluster.room.running_gangs():
         if advice.change is AdviceKind.SUSPEND_GANGS and gang.ref.name in named:
-            freed = gang.kept
+            freed = gang.active_loads
             nodes = [_freed(node, _of(freed, node.name)) for node in nodes]
         for end in gang.terminations:
             # What is advised about room counts on what is being deleted.
@@ -250,7 +250,7 @@ def test_no_advice_where_nothing_is_proven(unit: Unit, why: str) -> None:
     assert advise(replace(unit, placing=placing_of(unit))) == ()
 
 
-def _asking(unit: Unit, more: Callable[[Needs], Needs]) -> Unit:
+def _asking(unit: Unit, more: Callable[[PodConstraints], PodConstraints]) -> Unit:
     pods = tuple(replace(pod, needs=more(pod.needs)) for pod in unit.pods)
     return replace(unit, pods=pods)
 

@@ -15,7 +15,7 @@ from gangboard.domain.capacity import ClusterCapacity, NodeInfo
 from gangboard.domain.group import Group, Policy, WorkloadEntry
 from gangboard.domain.owner import GangRequest, Owner, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from gangboard.facts.unit import Unit
 from gangboard.placement.advice.ranking import advise
 from gangboard.placement.unit_placement import placing_of
@@ -286,7 +286,7 @@ def advise_jobset(
     nodes: Sequence[NodeInfo],
     on: dict[str, str] | None = None,
     minor: tuple[int, int] = V137,
-    needs: Needs | None = None,
+    needs: PodConstraints | None = None,
     **fields: Any,
 ) -> list[str]:
     """Advice about the size of a JobSet, from its last child Job; `on` are pods with a node."""
@@ -390,7 +390,7 @@ def test_no_size_for_a_jobset_that_has_done_some_of_its_work() -> None:
 
 
 def test_no_size_for_a_jobset_whose_pods_ask_for_what_is_not_worked_out() -> None:
-    unclear = Needs(unsupported=("volumes",))
+    unclear = PodConstraints(unsupported=("volumes",))
     assert advise_jobset(a_jobset("run", workers()), [node("a", 4)], needs=unclear) == []
 
 

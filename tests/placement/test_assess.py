@@ -13,7 +13,7 @@ from gangboard.domain.placement_result import (
     Constraint,
     FitAnswer,
     PlacementCause,
-    Total,
+    ResourceTotal,
     When,
 )
 from gangboard.domain.pod_constraints import Taint
@@ -34,7 +34,7 @@ def test_six_pods_of_four_devices_on_four_nodes_are_too_large() -> None:
     result = assess(gang(6, shape(gpu=4), 6), FOUR)
     assert cause_and_resource(result) == (PlacementCause.TOO_LARGE, GPU)
     assert result.now.answer is result.empty.answer is FitAnswer.NO
-    assert result.totals[0] == Total(GPU, 24, 16, 16)
+    assert result.totals[0] == ResourceTotal(GPU, 24, 16, 16)
 
 
 def test_four_of_them_fit() -> None:
@@ -71,7 +71,7 @@ def test_its_twin_is_short() -> None:
     nodes = [node("n0"), node("n1", used=3), node("n2", used=4)]
     result = assess(gang(2, shape(gpu=3)), nodes)
     assert cause_and_resource(result) == (PlacementCause.SHORT, GPU)
-    assert result.totals[0] == Total(GPU, 6, 5, 12)
+    assert result.totals[0] == ResourceTotal(GPU, 6, 5, 12)
 
 
 def test_its_twin_is_too_large() -> None:
@@ -173,7 +173,7 @@ def test_different_shapes_together() -> None:
     # Three workers and a driver: 15 of 16 cores and 6 of 8 devices in total, and no placement.
     stuck = assess(mixed(3), FOUR[:2])
     assert cause_and_resource(stuck) == (PlacementCause.TOO_LARGE, "cpu")
-    assert stuck.totals[0] == Total("cpu", 15000, 16000, 16000)
+    assert stuck.totals[0] == ResourceTotal("cpu", 15000, 16000, 16000)
 
 
 def test_a_driver_with_room_does_not_hide_that_workers_lack_it() -> None:

@@ -14,7 +14,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
-from gangboard.domain.placement_result import Fit, FitAnswer, PlacementCause, Total, When
+from gangboard.domain.placement_result import Fit, FitAnswer, PlacementCause, ResourceTotal, When
 from gangboard.domain.pod_constraints import (
     HOSTNAME,
     HostPort,
@@ -335,7 +335,7 @@ def test_a_snapshot_is_its_nodes_in_order() -> None:
     ("fit", "sums"), [(check_fit, totals), (node_by_node.fits, node_by_node.totals)]
 )
 def test_amounts_beyond_64_bits_stay_exact(
-    fit: Callable[..., Fit], sums: Callable[..., tuple[Total, ...]]
+    fit: Callable[..., Fit], sums: Callable[..., tuple[ResourceTotal, ...]]
 ) -> None:
     # 2^70 bytes and one more are free on each node: each takes one pod of 2^70, not two.
     bytes_ = {"memory": 2**70 + 1, "pods": 9}

@@ -7,9 +7,9 @@ from decimal import Decimal
 import pytest
 
 from gangboard.domain.capacity import NodeInfo, Requested, Shape
-from gangboard.domain.placement_result import Excluded, Filter, When
+from gangboard.domain.placement_result import ExcludedNodes, Filter, When
 from gangboard.domain.pod_constraints import Requirement, Taint, Term
-from gangboard.domain.resource_units import base_units, units
+from gangboard.domain.resources import base_units, scheduler_units
 from gangboard.placement.amounts import pod_amounts, requested_amounts
 from tests.placement.making import CORDON, GPU, S, node, port, shape
 from tests.placement.node_by_node import eligibility
@@ -29,7 +29,7 @@ from tests.placement.reference import shape_room
     ],
 )
 def test_units_round_up(resource: str, amount: str, expected: int) -> None:
-    assert units(resource, Decimal(amount)) == expected
+    assert scheduler_units(resource, Decimal(amount)) == expected
 
 
 def test_units_and_back() -> None:
@@ -55,7 +55,7 @@ def five_nodes() -> list[NodeInfo]:
 
 def test_the_owner_comes_first_for_people() -> None:
     result = eligibility(five_nodes(), shape(node_selector={"no": "body"}))
-    assert result.excluded == {Filter.SELECTOR: Excluded(5, ("n1", "n2", "n3"))}
+    assert result.excluded == {Filter.SELECTOR: ExcludedNodes(5, ("n1", "n2", "n3"))}
 
 
 def test_first_filters() -> None:
@@ -87,14 +87,16 @@ def test_first_filters() -> None:
 
 def test_a_resource_nobody_has() -> None:
     result = eligibility([node("n1")], Shape("a", {"amd.com/gpu": Decimal(1)}))
-    assert result.excluded == {Filter.MISSING_RESOURCE: Excluded(1, ("n1",), (("amd.com/gpu", 1),))}
+    assert result.excluded == {
+        Filter.MISSING_RESOURCE: ExcludedNodes(1, ("n1",), (("amd.com/gpu", 1),))
+    }
 
 
 def test_the_label_of_the_topology() -> None:
     nodes = [node("n1", labels={"rack": "a"}), node("n2")]
     result = eligibility(nodes, shape(gpu=1), ("rack",))
     assert result.eligible == ("n1",)
-    assert result.excluded == {Filter.TOPOLOGY_LABEL: Excluded(1, ("n2",), (("rack", 1),))}
+    assert result.excluded == {Filter.TOPOLOGY_LABEL: ExcludedNodes(1, ("n2",), (("rack", 1),))}
 
 
 def test_order_of_nodes_does_not_matter() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gangboard.domain.placement_result import Filter
 from gangboard.domain.pod import Pod
-from gangboard.domain.pod_constraints import HostPort, Needs, Taint
+from gangboard.domain.pod_constraints import HostPort, PodConstraints, Taint
 from gangboard.placement.node_fit import (
     NodeFit,
     NodeFitCheck,
@@ -58,7 +58,9 @@ def test_nothing_but_a_cordon_keeps_it_out() -> None:
 def test_a_cordon_is_not_the_reason_where_there_is_another() -> None:
     result = answer(wants("8"), runs("1"), unschedulable=True)
     assert (result.limit, result.available) == (GPU, 7)
-    other = answer(wants("8", needs=Needs(node_selector=(("pool", "a100"),))), unschedulable=True)
+    other = answer(
+        wants("8", needs=PodConstraints(node_selector=(("pool", "a100"),))), unschedulable=True
+    )
     assert (other.filter, other.pods) == (Filter.SELECTOR, 0)
 
 
@@ -68,14 +70,14 @@ def test_a_taint_that_is_not_tolerated_is_named() -> None:
 
 
 def test_a_host_port_that_a_pod_has_is_taken() -> None:
-    port = Needs(host_ports=frozenset({HostPort(29500, "TCP", "0.0.0.0")}))
+    port = PodConstraints(host_ports=frozenset({HostPort(29500, "TCP", "0.0.0.0")}))
     result = answer(wants("1", needs=port), runs("1", needs=port))
     assert (result.pods, result.limit) == (0, "host ports")
 
 
 def test_a_pod_on_the_node_keeps_others_out_of_its_zone() -> None:
     away = replace(R, topology_key="zone")
-    there = runs("1", needs=Needs(anti_affinity=(away,)))
+    there = runs("1", needs=PodConstraints(anti_affinity=(away,)))
     result = answer(
         wants("1", labels={"app": "r"}, namespace="team-a"), there, labels={"zone": "a"}
     )

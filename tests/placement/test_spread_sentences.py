@@ -7,7 +7,7 @@ from typing import Any
 
 from gangboard.domain.capacity import NodeInfo, Requested
 from gangboard.domain.health import Health
-from gangboard.domain.pod_constraints import HOSTNAME, Needs, PodTerm, Requirement, Spread
+from gangboard.domain.pod_constraints import HOSTNAME, PodConstraints, PodTerm, Requirement, Spread
 from gangboard.placement.unit_placement import fit_rows
 from tests.rules.evaluation import first_code as first
 from tests.rules.evaluation import require_finding as found
@@ -28,8 +28,8 @@ ONE_CORE = ask(cpu="1")
 SAYS = "0/2 nodes are available: 2 node(s) didn't match pod topology spread constraints."
 
 
-def spread(key: str = ZONE, **options: Any) -> Needs:
-    return Needs(spreads=(Spread(key, EVEN, **options),))
+def spread(key: str = ZONE, **options: Any) -> PodConstraints:
+    return PodConstraints(spreads=(Spread(key, EVEN, **options),))
 
 
 def in_zone(name: str, zone: str, *, used: int = 0, even: int = 0) -> NodeInfo:
@@ -105,7 +105,7 @@ def test_pods_that_do_not_match_their_own_selector() -> None:
 def both() -> dict[str, Any]:
     """By zone and by host, as people ask for it."""
     spreads = (Spread(ZONE, EVEN), Spread(HOSTNAME, EVEN))
-    needs = Needs(spreads=spreads, spread_keys=(HOSTNAME, ZONE))
+    needs = PodConstraints(spreads=spreads, spread_keys=(HOSTNAME, ZONE))
     return {"needs": needs, "labels": LABELS, "text": SAYS}
 
 
@@ -213,7 +213,7 @@ def test_twin_that_is_spread_and_lacks_room() -> None:
 def test_twin_with_two_shapes_nobody_can_tell() -> None:
     nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=8))
     two = ask(cpu="2")
-    unit = mixed(nodes, ("w", 2, ONE_CORE, spread()), ("d", 1, two, Needs()), text=SAYS)
+    unit = mixed(nodes, ("w", 2, ONE_CORE, spread()), ("d", 1, two, PodConstraints()), text=SAYS)
     assert unit.placing is not None
     assert unit.placing.assessment is not None
     assert unit.placing.assessment.now.but_for == ("spread constraints",)

@@ -13,10 +13,10 @@ from gangboard.domain.placement_result import (
     Constraint,
     FitAnswer,
     PlacementCause,
-    Placing,
+    PlacementResult,
     ShapeFit,
 )
-from gangboard.domain.pod_constraints import HOSTNAME, Needs, Taint
+from gangboard.domain.pod_constraints import HOSTNAME, PodConstraints, Taint
 from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.facts.unit import Unit
 from gangboard.placement.gang_nodes import nodes_for
@@ -57,18 +57,18 @@ def a_unit_of(objects: tuple[Any, ...], nodes: tuple[NodeInfo, ...] = FOUR, **fa
     return a_unit(facts_of(owner, *others, **{"room": ClusterCapacity(nodes), **facts}))
 
 
-def placing_for(unit: Unit) -> Placing:
+def placing_for(unit: Unit) -> PlacementResult:
     answer = placing_of(unit)
     assert answer is not None
     return answer
 
 
-def cause(answer: Placing) -> PlacementCause:
+def cause(answer: PlacementResult) -> PlacementCause:
     assert answer.assessment is not None
     return answer.assessment.cause
 
 
-def only_shape(answer: Placing) -> ShapeFit:
+def only_shape(answer: PlacementResult) -> ShapeFit:
     (one,) = answer.shapes
     return one
 
@@ -189,7 +189,7 @@ def test_a_pod_without_an_owner_has_its_own_name() -> None:
 
 
 def test_what_pods_need_goes_into_the_shape() -> None:
-    needs = Needs(
+    needs = PodConstraints(
         (("pool", "a"),),
         host_ports=frozenset({port(80)}),
         anti_affinity=(S, T),
@@ -251,7 +251,9 @@ def test_members_match_the_terms_of_pods_on_nodes_and_their_own() -> None:
     pods = (
         a_pod("a", of=job, labels={"app": "s"}, requests={}),
         a_pod("b", of=job, labels={"app": "t"}, requests={}),
-        a_pod("c", of=job, labels={"app": "u"}, needs=Needs(anti_affinity=(T,)), requests={}),
+        a_pod(
+            "c", of=job, labels={"app": "u"}, needs=PodConstraints(anti_affinity=(T,)), requests={}
+        ),
     )
     first, second, third = (
         pod_set.shape
@@ -297,7 +299,7 @@ def test_what_is_kept_for_its_own_pods_is_room() -> None:
     )
     job, group, *_ = a_gang(2, quorum=2)
     ask = {"requests": requests(gpu="4"), "of": job, "group": group}
-    needs = Needs(host_ports=frozenset({port(80)}))
+    needs = PodConstraints(host_ports=frozenset({port(80)}))
     pods = [a_pod(f"train-{at}", nominated_node=f"n{at}", needs=needs, **ask) for at in range(2)]
     unit = a_unit_of((job, group, *pods), kept)
     assert nodes_for(unit)[0].now == Requested({GPU: 0, "cpu": 500}, 1)
@@ -308,7 +310,7 @@ def test_what_is_kept_for_its_own_pods_is_room() -> None:
 
 def test_a_port_that_a_running_member_holds_stays_taken() -> None:
     taken = replace(node("n0"), now=Requested({GPU: 2}, 2, frozenset({port(80)}), {S: 2}, {S: 2}))
-    needs = Needs(host_ports=frozenset({port(80)}), anti_affinity=(S,))
+    needs = PodConstraints(host_ports=frozenset({port(80)}), anti_affinity=(S,))
     job, group, *_ = a_gang(1, on=("n0",))
     ask = {"requests": requests(gpu="1"), "of": job, "group": group, "needs": needs}
     ask["labels"] = {"app": "s"}
@@ -409,7 +411,7 @@ def exclusion_code_of(unit: Unit) -> str:
 
 
 def test_which_filter_is_the_trouble() -> None:
-    pool = Needs((("pool", "a"),))
+    pool = PodConstraints((("pool", "a"),))
     cordoned = node("n8", unschedulable=True, taints=(CORDON,))
     tainted = [node(f"t{at}", taints=(Taint("gpu", "NoSchedule"),)) for at in range(2)]
     assert exclusion_code_of(a_unit_of(a_gang(2, needs=pool))) == "no-matching-node"
@@ -437,7 +439,7 @@ def test_a_driver_may_serve_what_no_node_lists() -> None:
         "not understood: devices that a DeviceClass may serve as nvidia.com/gpu",
     )
     # Where no node is selected, it is all the same what nodes have.
-    nowhere = a_gang(2, needs=Needs((("pool", "b"),)))
+    nowhere = a_gang(2, needs=PodConstraints((("pool", "b"),)))
     assert exclusion_code_of(a_unit_of(nowhere, bare, kubernetes=(1, 36))) == "no-matching-node"
     # One node that lists it: the amounts are compared there.
     some = placing_for(a_unit_of(a_gang(2), (*bare, FOUR[0]), kubernetes=(1, 36)))
@@ -451,7 +453,7 @@ def test_only_the_shape_without_a_node_is_named() -> None:
     jobset = a_jobset("run", a_role("driver", pods=1), a_role("workers", pods=2, ask="4"))
     driver, workers = child_jobs(jobset)
     pods = (
-        *pods_of(driver, 1, needs=Needs((("pool", "none"),))),
+        *pods_of(driver, 1, needs=PodConstraints((("pool", "none"),))),
         *pods_of(workers, 2),
     )
     unit = a_unit_of((jobset, driver, workers, *pods))

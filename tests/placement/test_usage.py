@@ -16,7 +16,14 @@ from gangboard.domain.capacity import ClusterCapacity, NodeInfo, Requested, Runn
 from gangboard.domain.node import Node
 from gangboard.domain.objects import Condition
 from gangboard.domain.pod import Pod
-from gangboard.domain.pod_constraints import HostPort, Needs, PodTerm, Requirement, Spread, Taint
+from gangboard.domain.pod_constraints import (
+    HostPort,
+    PodConstraints,
+    PodTerm,
+    Requirement,
+    Spread,
+    Taint,
+)
 from gangboard.placement.matching import matches_pod
 from gangboard.placement.usage import Usage
 from tests.domain_objects import a_node, a_pod, ago, requests
@@ -34,7 +41,9 @@ def pod(name: str = "p1", on: str = "n1", phase: str = "Running", **options: Any
     term = options.pop("counts", None)
     spreads = (Spread("zone", term),) if term else ()
     near = options.pop("near", None)
-    needs = Needs(host_ports=ports, anti_affinity=terms, pod_affinity=near, spreads=spreads)
+    needs = PodConstraints(
+        host_ports=ports, anti_affinity=terms, pod_affinity=near, spreads=spreads
+    )
     if options.pop("deleted", False):
         options["deleting_since"] = ago(60)
     asks = requests(**options.pop("asks", {}))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import WatchState
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.polling import poll

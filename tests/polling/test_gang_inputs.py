@@ -14,6 +14,7 @@ from gangboard.decode.events import EVENT
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
 from gangboard.diagnosis.engine import assess
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.autoscaling import Autoscaling
 from gangboard.domain.capacity import ClusterCapacity as Capacity
 from gangboard.domain.health import Health
@@ -21,8 +22,7 @@ from gangboard.domain.owner import SuspendChange
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import ClaimProblem, UnusableClaim
 from gangboard.domain.verdict import UnitMemory, Verdict
-from gangboard.domain.watch_state import WatchState
-from gangboard.facts.cluster_view import NO_ROOM, ClusterView, Unobserved
+from gangboard.facts.cluster_view import CAPACITY_NOT_READ, ClusterView, Unobserved
 from gangboard.facts.gang import Gang as GangModel
 from gangboard.polling import assessor, gang_inputs, poll
 from gangboard.polling.cluster_cache import ClusterCache
@@ -299,13 +299,15 @@ _INPUTS = {
         _OF_OBJECTS,
     ),
     **dict.fromkeys(("events", "holds", "entries", "queues", "nodes", "suspensions"), _OF_OBJECTS),
-    **dict.fromkeys(("old_jobs", "odd_references", "not_made", "roles_of_pods"), _OF_OBJECTS),
+    **dict.fromkeys(
+        ("old_jobs", "odd_references", "creation_failures", "roles_of_pods"), _OF_OBJECTS
+    ),
     **dict.fromkeys(("nodes_known", "gang_api_version", "groups_unobserved"), _OF_CLUSTER),
     **dict.fromkeys(("known_kinds", "events_known", "holds_known", "unobserved"), _OF_CLUSTER),
     **dict.fromkeys(("cluster", "queue_visibility", "kubernetes"), _OF_CLUSTER),
     **dict.fromkeys(("now", "memory", "memory_since"), _OF_ROW),
     **dict.fromkeys(("room", "autoscaling", "claims", "recorded_suspends"), _UNSETTLED),
-    **dict.fromkeys(("victims", "takers"), _UNSETTLED),
+    **dict.fromkeys(("victims", "preemptors"), _UNSETTLED),
     **dict.fromkeys(("queue_systems", "kinds", "pod_reasons", "admission"), _OF_CODE),
     **dict.fromkeys(("maker", "api_versions"), _OF_POLICY),
 }
@@ -330,7 +332,7 @@ def test_a_settled_verdict_is_the_same_as_long_as_its_digest(
         if name not in (with_digest if facts is first[name][0] else _with_digest()):
             continue
         due = verdict.recheck_at or facts.now + timedelta(days=30)
-        for room in (NO_ROOM, Capacity()):
+        for room in (CAPACITY_NOT_READ, Capacity()):
             cluster = replace(facts.cluster, room=room, autoscaling=Autoscaling({}, "", {}, ""))
             later = replace(
                 facts,

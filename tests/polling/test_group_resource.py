@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import WatchState
 from gangboard.groups.core import Kubernetes
 from gangboard.polling.resource_watch import WatchedResource
 from gangboard.polling.visibility import group_resource

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from gangboard.decode.admission_policies import BINDING, POLICY, digest_of
+from gangboard.decode.admission_policies import BINDING, POLICY, policy_digest
 from gangboard.decode.holds import HOLD
 from gangboard.domain.hold import AdmissionPolicy, Hold
 from gangboard.domain.queue import QueueEntry
@@ -158,7 +158,7 @@ def test_the_policy_and_its_binding_are_stored_and_deleted(watch: Watch) -> None
     _, policy, binding = INSTALLATION
     for resource, manifest in ((POLICY, policy), (BINDING, binding)):
         read: AdmissionPolicy = stored(resource.key, AdmissionPolicy, "gangboard-hold")
-        assert read.digest == digest_of(manifest["spec"])
+        assert read.digest == policy_digest(manifest["spec"])
     version = watching.fresh().data_version
     watching.simulator.objects.delete(policy["apiVersion"], policy["kind"], "gangboard-hold")
     watching.once()

@@ -52,7 +52,7 @@ def test_a_gang_holds_the_requests_of_its_pods_at_their_highest_priority() -> No
     high = a_pod("train-1", of=TRAIN, on="n1", requests=requests(cpu="2"), priority=-3)
     cluster = Cluster(node("n0"), node("n1"), TRAIN, low, high)
     held = cluster.running_gangs()["train"]
-    assert (held.root, held.priority, held.whole) == ("uid-train", -3, True)
+    assert (held.root, held.priority, held.is_whole) == ("uid-train", -3, True)
     assert {name: dict(load.amounts) for name, load in held.loads.items()} == {
         "n0": {"cpu": 2000},
         "n1": {"cpu": 2000},
@@ -83,7 +83,7 @@ def test_an_incomplete_gang_lists_its_waiting_members() -> None:
     before.cache["worked out"] = True
     cluster.usage.mark_incomplete("uid-train", waiting_pod_sets((placed, waits), ClusterCapacity()))
     held = cluster.running_gangs()["train"]
-    assert not held.whole
+    assert not held.is_whole
     assert [(pod_set.count, dict(pod_set.shape.requests)) for pod_set in held.waits] == [
         (1, requests(cpu="1"))
     ]
@@ -92,7 +92,7 @@ def test_an_incomplete_gang_lists_its_waiting_members() -> None:
     cluster.usage.mark_incomplete("uid-train", waiting_pod_sets((placed, waits), ClusterCapacity()))
     assert cluster.usage.version == version
     cluster.usage.mark_complete("uid-train")
-    assert cluster.running_gangs()["train"].whole
+    assert cluster.running_gangs()["train"].is_whole
     assert cluster.usage.version == version + 1
 
 

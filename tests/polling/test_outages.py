@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import WatchState
 from gangboard.polling import poll
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.reachability import SILENT_AFTER, OutageTracker

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.db.models.functions import Now
 
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import WatchState
 from gangboard.kube.connection import Connection
 from gangboard.kube.list_pager import pages
 from gangboard.polling import poll, reflector, store_writer

@@ -8,7 +8,7 @@ from typing import Any
 from gangboard.decode.list_watch_decoder import DecodeProblem
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import WatchState
 from gangboard.facts.cluster_view import Unobserved
 from gangboard.polling.resource_watch import WatchedResource
 from gangboard.polling.store_writer import PROBLEMS_SHOWN

@@ -7,7 +7,7 @@ import pytest
 from gangboard.decode.list_watch_decoder import DecodeProblem
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import WatchState
 from gangboard.polling.resource_watch import WatchedResource
 from gangboard.polling.visibility import kubernetes_minor, why_capacity_unknown
 from tests.domain_objects import NOW, ago

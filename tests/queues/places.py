@@ -14,7 +14,7 @@ from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.quota import Queue, QueueTree
 from gangboard.domain.verdict import Verdict
-from gangboard.facts.cluster_view import NO_ROOM
+from gangboard.facts.cluster_view import CAPACITY_NOT_READ
 from gangboard.owners.job import Job
 from gangboard.owners.jobset import JobSet
 from gangboard.placement.usage import Usage
@@ -195,8 +195,8 @@ class Place(situations.Place):
             now=(self.judged_at or datetime.now(UTC)) + self.later,
             queue_visibility="served",
             queue_systems=(Kueue.label,),
-            takers=self._jobsets(),
-            room=self._room() if self.sees_nodes else NO_ROOM,
+            preemptors=self._jobsets(),
+            room=self._room() if self.sees_nodes else CAPACITY_NOT_READ,
         )
         return assess(facts)
 

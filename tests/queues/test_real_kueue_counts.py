@@ -27,7 +27,7 @@ def test_the_line_and_who_has_quota_add_up_to_what_kueue_counts(places: dict[str
 
     wait(lambda: not differing(), what="the same numbers", seen=differing, timeout=30)
     result = _queues(places)
-    borrower = result.tree.entrance("kueue.x-k8s.io", "", "kq-borrowed-other")
+    borrower = result.tree.find_entry_queue("kueue.x-k8s.io", "", "kq-borrowed-other")
     assert borrower is not None
     assert [(one.nominal, one.reserved, one.borrowed) for one in borrower.quotas] == [
         (Decimal(2), Decimal(4), Decimal(2))

@@ -12,7 +12,7 @@ import pytest
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition
 from gangboard.domain.pod import Pod
-from gangboard.domain.pod_constraints import Needs, Taint
+from gangboard.domain.pod_constraints import PodConstraints, Taint
 from gangboard.domain.verdict import MemberState
 from gangboard.pages.nodes.queries import read_node
 from gangboard.pages.nodes.rows import NodeDetail
@@ -200,7 +200,7 @@ def test_which_waiting_gangs_fit_and_what_keeps_the_others_out(owner: Viewer, pl
     place.gang("nlp", "asr", "4", "2")
     place.waits("fits", "1", pods=4)
     place.waits("large", "8")
-    place.waits("other-pool", "1", needs=Needs(node_selector=(("pool", "a100"),)))
+    place.waits("other-pool", "1", needs=PodConstraints(node_selector=(("pool", "a100"),)))
     make_gang(place.cluster, "queued", stage="admission", code="waiting-for-quota", created=0)
     said = {
         row.gang.name: (row.answer, row.fitting, row.sentence) for row in place.seen(owner).waiting
@@ -218,7 +218,7 @@ def test_those_that_the_same_keeps_out_stand_together(owner: Viewer, place: Plac
     place.waits("fits", "1")
     place.waits("large", "8")
     for name in ("other-pool", "and-another"):
-        place.waits(name, "1", needs=Needs(node_selector=(("pool", "a100"),)))
+        place.waits(name, "1", needs=PodConstraints(node_selector=(("pool", "a100"),)))
     found = place.seen(owner)
     assert [row.gang.name for row in found.would_fit] == ["fits"]
     assert {one.sentence: {row.gang.name for row in one.rows} for one in found.excluded} == {

@@ -6,14 +6,14 @@ from decimal import Decimal
 import pytest
 
 from gangboard.domain.health import Health
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from gangboard.facts.unit import Unit
 from tests.domain_objects import with_cluster
 from tests.placement.making import node
 from tests.rules.evaluation import first_code, require_finding
 from tests.rules.waiting_gangs import capacity_of, gang, pod_requests, selecting, with_placement
 
-CLAIMS = Needs(unsupported=("resource claims",))
+CLAIMS = PodConstraints(unsupported=("resource claims",))
 FREE = capacity_of(node("n0"), node("n1"))
 
 

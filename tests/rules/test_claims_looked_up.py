@@ -23,7 +23,7 @@ from gangboard.domain.pod_claims import (
     PodClaim,
     UnusableClaim,
 )
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_group, a_job, a_meta, a_pod, ago
 from tests.domain_objects import placed as said_of_group
@@ -48,7 +48,10 @@ ERROR = a_condition(
 )
 FREE = capacity_of(node("n0"), node("n1"), node("n2"))
 FULL = capacity_of(node("n0", used=4), node("n1", used=4))
-VOLUMES, CLAIMS = Needs(unsupported=("volumes",)), Needs(unsupported=("resource claims",))
+VOLUMES, CLAIMS = (
+    PodConstraints(unsupported=("volumes",)),
+    PodConstraints(unsupported=("resource claims",)),
+)
 
 
 def place(claim: PodClaim) -> ClaimName:
@@ -72,7 +75,7 @@ def waiting(
     because: dict[ClaimName, UnusableClaim],
     scheduled: Condition | None = ERROR,
     room: ClusterCapacity = FREE,
-    needs: Needs = VOLUMES,
+    needs: PodConstraints = VOLUMES,
     **more: Any,
 ) -> Unit:
     """Return a gang with a pod for each of these lists of claims. `because` has the results of the lookups."""

@@ -1,7 +1,7 @@
 """`exceeds-capacity`: more than the nodes have even when every pod that can leave had left."""
 
 from gangboard.domain.health import Health
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from tests.placement.making import node
 from tests.rules.evaluation import first_code, require_finding
 from tests.rules.waiting_gangs import (
@@ -63,8 +63,8 @@ def test_the_blocked_shape_wins_over_the_short_one() -> None:
     room = capacity_of(node("n0"), node("n1", used=4))
     unit = mixed_gang(
         room,
-        ("workers", 3, pod_requests(4), Needs()),
-        ("driver", 1, pod_requests(cpu="1"), Needs()),
+        ("workers", 3, pod_requests(4), PodConstraints()),
+        ("driver", 1, pod_requests(cpu="1"), PodConstraints()),
     )
     finding = require_finding("exceeds-capacity", unit)
     assert finding.health is Health.BLOCKED

@@ -8,7 +8,7 @@ import pytest
 from gangboard.domain.capacity import Requested
 from gangboard.domain.health import Health
 from gangboard.domain.placement_result import PlacementCause
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from tests.placement.making import GPU, node
 from tests.rules import texts
 from tests.rules.evaluation import first_code, require_finding
@@ -78,7 +78,10 @@ def test_one_of_two_finds_both_on_one_node() -> None:
 def test_a_placement_that_the_scheduler_misses_is_said() -> None:
     """Pods of 3 and 5 fit on 5 + 3 free; the scheduler put the small one on the large piece."""
     room = capacity_of(node("n0", gpu=8, used=3), node("n1", gpu=8, used=5))
-    shapes = ("large", 1, pod_requests(5), Needs()), ("small", 1, pod_requests(3), Needs())
+    shapes = (
+        ("large", 1, pod_requests(5), PodConstraints()),
+        ("small", 1, pod_requests(3), PodConstraints()),
+    )
     unit = refused_again(fitting_for(mixed_gang(room, *shapes)), 30)
     assert unit.placing is not None
     assert unit.placing.assessment is not None
@@ -111,7 +114,10 @@ def test_a_placement_that_the_scheduler_misses_is_said() -> None:
 )
 def test_another_filter_is_not_a_missed_placement(text: str, code: str) -> None:
     room = capacity_of(node("n0", gpu=8, used=3), node("n1", gpu=8, used=5))
-    shapes = ("large", 1, pod_requests(5), Needs()), ("small", 1, pod_requests(3), Needs())
+    shapes = (
+        ("large", 1, pod_requests(5), PodConstraints()),
+        ("small", 1, pod_requests(3), PodConstraints()),
+    )
     assert first_code(fitting_for(mixed_gang(room, *shapes, text=text), 600)) == code
 
 
@@ -124,8 +130,8 @@ def test_several_shapes_in_pieces() -> None:
     nodes = [node(f"n{i}", gpu=8, used=4) for i in range(3)]
     unit = mixed_gang(
         capacity_of(*nodes),
-        ("large", 1, pod_requests(8), Needs()),
-        ("small", 1, pod_requests(4), Needs()),
+        ("large", 1, pod_requests(8), PodConstraints()),
+        ("small", 1, pod_requests(4), PodConstraints()),
     )
     assert message_of("fragmented", unit) == (
         "Enough is free in total for 2 pods on the 3 usable nodes, but in pieces: they do not fit "

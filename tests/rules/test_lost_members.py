@@ -218,10 +218,10 @@ def test_a_queue_of_pods_goes_on() -> None:
     """One of two is done: three are requested now, and no member was lost."""
     job = a_queue(done=1)
     runs, done = a_pod("train-1", of=job, on="n0"), a_pod("train-0", of=job, phase="Succeeded")
-    not_made = unit_of(job, runs, done, memory=was_whole(2))
-    assert evaluate("lost-members", not_made) is None
-    assert first_code(not_made) == "pods-not-created"
-    assert require_finding("pods-not-created", not_made).health is Health.STARTING
+    creation_failures = unit_of(job, runs, done, memory=was_whole(2))
+    assert evaluate("lost-members", creation_failures) is None
+    assert first_code(creation_failures) == "pods-not-created"
+    assert require_finding("pods-not-created", creation_failures).health is Health.STARTING
     new = a_pod("train-2", of=job, on="n1", ready=False, created_at=ago(2))
     objects = unit_of(job, runs, done, new, memory=was_whole(2))
     assert first_code(objects) == "starting"

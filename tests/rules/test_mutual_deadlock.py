@@ -8,7 +8,7 @@ import pytest
 from gangboard.domain.capacity import ClusterCapacity, PodSet, Requested, RunningGang
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from gangboard.facts.unit import Unit
 from gangboard.placement.members import shape_of
 from tests.domain_objects import a_job
@@ -25,13 +25,13 @@ def resident(
     ref: ObjectRef,
     *nodes: str,
     waits: int,
-    whole: bool = False,
+    is_whole: bool = False,
     also: tuple[str, ...] = (),
     **fields: Any,
 ) -> RunningGang:
     loads = {name: Requested({GPU: 4}, 1) for name in nodes}
-    pod_set = PodSet(shape_of("eval", pod_requests(4), Needs(), also), waits)
-    defaults = {"priority": 0, "whole": whole, "waits": (pod_set,) if waits else (), **fields}
+    pod_set = PodSet(shape_of("eval", pod_requests(4), PodConstraints(), also), waits)
+    defaults = {"priority": 0, "is_whole": is_whole, "waits": (pod_set,) if waits else (), **fields}
     return RunningGang(ref.uid, ref, loads=loads, **defaults)
 
 
@@ -67,7 +67,7 @@ def test_each_holds_what_the_other_needs() -> None:
 
 
 def test_the_other_one_is_whole() -> None:
-    complete = resident(OTHER, "n2", "n3", waits=0, whole=True)
+    complete = resident(OTHER, "n2", "n3", waits=0, is_whole=True)
     assert first_code(halves(other=complete)) == "partly-placed"
 
 

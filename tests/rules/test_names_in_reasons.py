@@ -8,7 +8,7 @@ import pytest
 
 from gangboard.domain.capacity import NodeInfo, Requested
 from gangboard.domain.objects import node_ref
-from gangboard.domain.pod_constraints import HOSTNAME, Needs, PodTerm, Requirement, Spread
+from gangboard.domain.pod_constraints import HOSTNAME, PodConstraints, PodTerm, Requirement, Spread
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_pod, ago
 from tests.rules.evaluation import require_finding, whole_memory
@@ -36,7 +36,7 @@ def two_of_four(quorum: int) -> Unit:
         capacity_of(with_pods("gpu-07", 0, used=8), with_pods("mine", 2, used=2)),
         quorum=quorum,
         on=("mine", "mine"),
-        needs=Needs(spreads=(Spread(HOSTNAME, EVEN),)),
+        needs=PodConstraints(spreads=(Spread(HOSTNAME, EVEN),)),
         labels={"app": "even"},
         text=SAYS,
     )

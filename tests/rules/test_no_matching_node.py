@@ -8,7 +8,7 @@ import pytest
 
 from gangboard.domain.capacity import Requested
 from gangboard.domain.health import Health
-from gangboard.domain.pod_constraints import Needs, PodTerm, Requirement, Taint, Term
+from gangboard.domain.pod_constraints import PodConstraints, PodTerm, Requirement, Taint, Term
 from tests.domain_objects import a_job, a_pod
 from tests.placement.making import CORDON, node
 from tests.rules import texts
@@ -30,8 +30,8 @@ H100 = {"gpu": "h100"}
 ROOM = capacity_of(node("n0", labels=H100), node("n1", labels=H100), node("n2", gpu=0))
 
 
-def affine(*expressions: Requirement) -> Needs:
-    return Needs(affinity=(Term(expressions),))
+def affine(*expressions: Requirement) -> PodConstraints:
+    return PodConstraints(affinity=(Term(expressions),))
 
 
 def test_a_label_that_no_node_has() -> None:
@@ -136,7 +136,7 @@ def test_a_blocked_shape_wins_over_one_that_waits() -> None:
     unit = mixed_gang(
         room,
         ("driver", 1, pod_requests(1), selecting(zone="moon")),
-        ("workers", 2, pod_requests(4), Needs()),
+        ("workers", 2, pod_requests(4), PodConstraints()),
     )
     finding = require_finding("no-matching-node", unit)
     assert values_in(finding.message) == "1 zone=moon 2"
@@ -147,7 +147,7 @@ def test_a_blocked_shape_wins_over_one_that_waits() -> None:
 
 
 CACHE = PodTerm("near team-a/app=cache", None, (Requirement("app", "In", ("cache",)),))
-BESIDE = Needs(pod_affinity=CACHE)
+BESIDE = PodConstraints(pod_affinity=CACHE)
 NEAR_TEXT = "0/2 nodes are available: 2 node(s) didn't match pod affinity rules."
 
 
@@ -167,7 +167,7 @@ def test_the_pod_that_they_must_be_beside_is_not_there() -> None:
 
 
 def test_by_zone_any_node_of_the_zone_will_do() -> None:
-    zoned = Needs(
+    zoned = PodConstraints(
         pod_affinity=replace(CACHE, name="near team-a/app=cache by zone", topology_key="zone")
     )
     here = replace(cpu_node("a", used=8), labels={"zone": "x"})

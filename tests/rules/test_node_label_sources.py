@@ -7,7 +7,7 @@ from dataclasses import replace
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.capacity import ClusterCapacity, NodeInfo
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from gangboard.domain.queue import LabelSources
 from gangboard.domain.quota import Flavor, QueueTree
 from gangboard.domain.verdict import Finding
@@ -30,7 +30,7 @@ def told(
 ) -> Finding:
     """Return the sentence about a Job whose two pods select both labels. It selects tier2 itself."""
     job = a_job("run", pods=2, requests=requests(cpu="1"), queue="lq")
-    needs = Needs(node_selector=(("reserve2", "yes"), ("tier2", "spot")))
+    needs = PodConstraints(node_selector=(("reserve2", "yes"), ("tier2", "spot")))
     pods = pods_of(job, 2, needs=needs, text=SAYS, labels={POD_SET: "main"})
     entry = an_entry(
         job, admitted=True, has_quota=True, label_sources=(sources,) if sources else ()

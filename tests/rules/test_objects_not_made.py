@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gangboard.domain.event import NotMade
+from gangboard.domain.event import CreationFailure
 from gangboard.domain.health import Health
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_jobset, ago, an_event, child_jobs, pods_of
@@ -17,7 +17,7 @@ NO_KIND = 'no matches for kind "PodGroup" in version "scheduling.volcano.sh/v1be
 
 def refused(cause: str = NO_KIND, *objects: Any, seconds_ago: float = 30) -> Unit:
     event = an_event(OWNER, "Toy", f"it failed: {cause}", last_seen=ago(seconds_ago))
-    facts = {"not_made": (NotMade(event, cause),)}
+    facts = {"creation_failures": (CreationFailure(event, cause),)}
     return unit_of(OWNER, event, *objects, facts=facts)
 
 

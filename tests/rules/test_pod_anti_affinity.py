@@ -5,7 +5,7 @@ from typing import Any
 
 from gangboard.domain.capacity import NodeInfo, Requested
 from gangboard.domain.health import Health
-from gangboard.domain.pod_constraints import Needs, PodTerm, Requirement
+from gangboard.domain.pod_constraints import PodConstraints, PodTerm, Requirement
 from tests.rules.evaluation import first_code, require_finding
 from tests.rules.waiting_gangs import (
     capacity_of,
@@ -20,7 +20,7 @@ from tests.sentence_values import values_in
 RING = PodTerm("default/app=ring")
 """The selector matches every pod."""
 DATABASE = PodTerm("/app=db", None, (Requirement("app", "In", ("db",)),))
-ANTI_AFFINITY = Needs(anti_affinity=(RING,))
+ANTI_AFFINITY = PodConstraints(anti_affinity=(RING,))
 SAYS = "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules."
 
 
@@ -52,7 +52,7 @@ def test_enough_nodes_some_with_pods_of_the_set() -> None:
 
 def test_pods_that_only_have_the_label_are_in_the_way_of_members_with_the_rule() -> None:
     """The rule is about others: members share nodes with their like."""
-    needs = Needs(anti_affinity=(DATABASE,))
+    needs = PodConstraints(anti_affinity=(DATABASE,))
     beside = replace(cpu_node("a"), now=Requested({"cpu": 1000}, 1, matched_terms={DATABASE: 1}))
     unit = gang(
         9, pod_requests(cpu="1"), capacity_of(beside, cpu_node("b")), needs=needs, text=SAYS
@@ -83,7 +83,9 @@ def in_zone(zone: str, one: NodeInfo, **load: Any) -> NodeInfo:
 
 
 ZONED = replace(DATABASE, name="/app=db by zone", topology_key="zone")
-EACH = Needs(anti_affinity=(replace(RING, name="default/app=ring by zone", topology_key="zone"),))
+EACH = PodConstraints(
+    anti_affinity=(replace(RING, name="default/app=ring by zone", topology_key="zone"),)
+)
 
 
 def test_more_members_than_zones() -> None:
@@ -163,7 +165,7 @@ def test_a_rule_of_its_own_that_names_no_value() -> None:
     of_job = Requirement("job-key", "Exists"), Requirement("job-key", "NotIn", ("mine",))
     mine = PodTerm("/job-key,… by zone", None, of_job, topology_key="zone")
     theirs = replace(mine, name="another", selector=(Requirement("job-key", "NotIn", ("theirs",)),))
-    needs, labels = Needs(anti_affinity=(mine,)), {"job-key": "mine"}
+    needs, labels = PodConstraints(anti_affinity=(mine,)), {"job-key": "mine"}
     taken = (
         in_zone("a", cpu_node("a"), anti_affinity={theirs: 1}),
         in_zone("b", cpu_node("b"), anti_affinity={theirs: 1}),
@@ -193,7 +195,7 @@ def test_by_host_and_by_zone() -> None:
 
 
 def test_of_what_is_not_worked_out_the_scheduler_tells() -> None:
-    needs = Needs(unsupported=("pod anti-affinity",))
+    needs = PodConstraints(unsupported=("pod anti-affinity",))
     unit = gang(
         2, pod_requests(cpu="1"), capacity_of(cpu_node("a"), cpu_node("b")), needs=needs, text=SAYS
     )

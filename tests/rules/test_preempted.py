@@ -65,7 +65,7 @@ def by_pod(uid: str = "7899f2fb") -> dict[str, Any]:
 
 
 def test_a_pod_that_took_the_room_is_told_by_its_gang() -> None:
-    facts = {"room": FULL, "takers": {"7899f2fb": USURPER, "a07f2cd5": USURPER}}
+    facts = {"room": FULL, "preemptors": {"7899f2fb": USURPER, "a07f2cd5": USURPER}}
     events = (taken(**by_pod()), taken("low-1", **by_pod("a07f2cd5")))
     waiting = low(*events).pods
     finding = require_finding(

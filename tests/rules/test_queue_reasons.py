@@ -145,7 +145,9 @@ def test_pods_of_one_that_was_preempted_still_leave() -> None:
     leaving = a_pod("run-workers-0-0", on="n0", deleting_since=ago(3))
     taker = ObjectRef("jobset.x-k8s.io", "JobSet", "team-b", "big", "uid-of-big")
     message = a_message("preempted", taker=taker.uid)
-    facts = facts_of(QUEUED, leaving, an_entry(QUEUED, message=message), takers={taker.uid: taker})
+    facts = facts_of(
+        QUEUED, leaving, an_entry(QUEUED, message=message), preemptors={taker.uid: taker}
+    )
     finding = require_gang_finding("preempted", facts)
     assert finding.message == (
         "Queue gpu-lq took it back for team-b/big: it is so. 1 pod still terminates."

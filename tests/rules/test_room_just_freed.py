@@ -15,7 +15,7 @@ import pytest
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.health import Health
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from gangboard.domain.verdict import UnitMemory, Verdict
 from gangboard.facts.scheduler_text import retry_due
 from gangboard.facts.unit import Unit
@@ -54,7 +54,10 @@ def two_of_four() -> Unit:
 
 
 def of_two_shapes(room: ClusterCapacity | None = None) -> Unit:
-    shapes = ("large", 1, pod_requests(5), Needs()), ("small", 1, pod_requests(3), Needs())
+    shapes = (
+        ("large", 1, pod_requests(5), PodConstraints()),
+        ("small", 1, pod_requests(3), PodConstraints()),
+    )
     return mixed_gang(room or capacity_of(*PIECES), *shapes)
 
 

@@ -1,7 +1,7 @@
 """`spread-constraints`: `node(s) didn't match pod topology spread constraints`."""
 
 from gangboard.domain.health import Health
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from tests.placement.making import node
 from tests.rules.evaluation import first_code, require_finding
 from tests.rules.waiting_gangs import (
@@ -12,7 +12,7 @@ from tests.rules.waiting_gangs import (
     ungrouped_gang,
 )
 
-SPREAD = Needs(unsupported=("topology spread constraints",))
+SPREAD = PodConstraints(unsupported=("topology spread constraints",))
 FREE = capacity_of(node("n0"), node("n1"))
 SAYS = (
     "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) didn't match pod topology "
@@ -32,7 +32,7 @@ def test_the_amounts_would_fit() -> None:
 
 
 def test_the_labels_by_which_they_go_are_named() -> None:
-    both = Needs(
+    both = PodConstraints(
         unsupported=("spread constraints",), spread_keys=("kubernetes.io/hostname", "zone")
     )
     unit = gang(2, pod_requests(4), FREE, needs=both, text=SAYS)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from gangboard.domain.health import Health
 from gangboard.domain.placement_result import PlacementCause
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_group, a_job, a_pod, ago, an_event, placed, pods_of
 from tests.placement.making import GPU, node
@@ -135,7 +135,7 @@ def test_a_node_of_which_the_amount_could_not_be_read() -> None:
 
 
 def test_what_is_not_worked_out_is_said() -> None:
-    needs = Needs(unsupported=("required pod affinity",))
+    needs = PodConstraints(unsupported=("required pod affinity",))
     text = "0/2 nodes are available: 2 node(s) didn't match pod affinity rules."
     room = capacity_of(node("n0"), node("n1"))
     assert message_of(

@@ -3,7 +3,7 @@
 import pytest
 
 from gangboard.domain.health import Health
-from gangboard.domain.pod_constraints import Needs, Taint, Toleration
+from gangboard.domain.pod_constraints import PodConstraints, Taint, Toleration
 from gangboard.domain.suspension import FieldWriter
 from tests.domain_objects import ago
 from tests.placement.making import CORDON, node
@@ -56,7 +56,7 @@ def test_the_filter_that_removes_most_nodes_wins() -> None:
 
 
 def test_twin_that_tolerates_it_is_short() -> None:
-    needs = Needs(tolerations=(Toleration("gpu", "Exists"),))
+    needs = PodConstraints(tolerations=(Toleration("gpu", "Exists"),))
     full = capacity_of(node("n0", used=4, taints=(RESERVED,)))
     assert first_code(gang(1, pod_requests(4), full, needs=needs)) == "insufficient-resources"
 

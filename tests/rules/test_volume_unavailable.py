@@ -3,7 +3,7 @@
 import pytest
 
 from gangboard.domain.health import Health
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from tests.placement.making import node
 from tests.rules.evaluation import first_code, require_finding
 from tests.rules.waiting_gangs import (
@@ -18,7 +18,7 @@ from tests.sentence_values import values_in
 
 NOT_THERE = '0/6 nodes are available: persistentvolumeclaim "data-0" not found.'
 UNBOUND = "0/6 nodes are available: pod has unbound immediate PersistentVolumeClaims."
-VOLUMES = Needs(unsupported=("volumes",))
+VOLUMES = PodConstraints(unsupported=("volumes",))
 FREE = capacity_of(node("n0"), node("n1"))
 FULL = capacity_of(node("n0", used=4), node("n1", used=4))
 

@@ -7,8 +7,8 @@ from gangboard.domain.text import (
     for_each,
     names,
     out_of,
-    pods_left,
     quote,
+    remaining_pods_text,
     sentence,
     shorten,
 )
@@ -58,11 +58,11 @@ def test_a_quote_ends_with_a_whole_word() -> None:
 
 def test_pods_left() -> None:
     pods = [a_pod("a", on="n0", deleting_since=ago(1)), a_pod("b", on="n0", deleting_since=ago(1))]
-    assert pods_left(pods) == "2 pods still terminate"
-    assert pods_left([*pods, a_pod("c", on="n0")]) == (
+    assert remaining_pods_text(pods) == "2 pods still terminate"
+    assert remaining_pods_text([*pods, a_pod("c", on="n0")]) == (
         "2 pods still terminate and 1 pod is still there"
     )
-    assert pods_left([a_pod("d", phase="Succeeded")]) == ""
+    assert remaining_pods_text([a_pod("d", phase="Succeeded")]) == ""
 
 
 def test_a_part_of_a_gang_is_named() -> None:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from gangboard.domain.capacity import ClusterCapacity, NodeInfo, Requested, RunningGang
-from gangboard.domain.pod_constraints import HostPort, Needs
+from gangboard.domain.pod_constraints import HostPort, PodConstraints
 from gangboard.domain.verdict import Finding
 from gangboard.facts.unit import Unit
 from gangboard.placement.unit_placement import placing_of
@@ -108,7 +108,9 @@ def ungrouped_gang(
 
 
 def mixed_gang(
-    room: ClusterCapacity, *shapes: tuple[str, int, dict[str, Decimal], Needs], text: str = ""
+    room: ClusterCapacity,
+    *shapes: tuple[str, int, dict[str, Decimal], PodConstraints],
+    text: str = "",
 ) -> Unit:
     """Return a gang of several shapes, one Job each: (name, pods, requests, needs)."""
     jobs = [a_job(name, pods=count, group_name=GANG) for name, count, _, _ in shapes]
@@ -143,12 +145,12 @@ def refused_again(unit: Unit, seconds: float) -> Unit:
     return with_placement(replace(unit, pods=pods))
 
 
-def selecting(**labels: str) -> Needs:
-    return Needs(node_selector=tuple(sorted(labels.items())))
+def selecting(**labels: str) -> PodConstraints:
+    return PodConstraints(node_selector=tuple(sorted(labels.items())))
 
 
-def with_port(number: int) -> Needs:
-    return Needs(host_ports=frozenset({HostPort(number)}))
+def with_port(number: int) -> PodConstraints:
+    return PodConstraints(host_ports=frozenset({HostPort(number)}))
 
 
 def evidence_values(finding: Finding, label: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from gangboard.decode.admission_policies import BINDING, POLICY, digest_of
+from gangboard.decode.admission_policies import BINDING, POLICY, policy_digest
 from gangboard.domain.action import ActionTarget
 from gangboard.domain.hold import AdmissionPolicy
 from gangboard.domain.hold_manifest import BINDING_SPEC, POLICY_NAME, POLICY_SPEC
@@ -74,7 +74,9 @@ def install_hold(cluster: Cluster) -> None:
             f"{cluster.name}-{resource.kind}",
         )
         store_object(
-            cluster, resource.key, AdmissionPolicy(Meta("v1", ref, "1", 1, NOW), digest_of(spec))
+            cluster,
+            resource.key,
+            AdmissionPolicy(Meta("v1", ref, "1", 1, NOW), policy_digest(spec)),
         )
 
 

@@ -14,10 +14,9 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from gangboard.decode.fitting import KeyField
-from gangboard.decode.problems import deliver
-from gangboard.decode.quantities import set_minimum
-from gangboard.decode.resource_lists import Amounts, Quantity
+from gangboard.decode.key_fields import KeyField
+from gangboard.decode.problems import raise_for_faults
+from gangboard.decode.quantities import Quantity, ResourceListReader, read_minimum
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta, read_text, read_time
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.objects import Condition
@@ -106,7 +105,7 @@ def _build(wire: WirePodGroup, version: str) -> Group:
     ]
     quorum = _minimum(spec, subgroups)
     condition, reason = _newest_refusal(status.scheduling_conditions)
-    amounts = Amounts()
+    amounts = ResourceListReader()
     stale = (wire.metadata.annotations or _WireAnnotations()).stale
     detail = {
         REASON: reason,
@@ -139,7 +138,7 @@ def _build(wire: WirePodGroup, version: str) -> Group:
         priority_class=spec.priority_class_name or "",
         detail={name: text for name, text in detail.items() if text},
     )
-    return deliver(group, tuple(amounts.faults))
+    return raise_for_faults(group, tuple(amounts.faults))
 
 
 def _minimum(spec: _WireSpec, subgroups: list[_WireSubGroup]) -> int:
@@ -170,7 +169,7 @@ def _minimum(spec: _WireSpec, subgroups: list[_WireSubGroup]) -> int:
 
 def _sum_of_smallest(minima: Iterable[int], number: int | None) -> int:
     smallest_first = sorted(minima)
-    return sum(smallest_first[: set_minimum(number)])
+    return sum(smallest_first[: read_minimum(number)])
 
 
 def _newest_refusal(conditions: list[_WireCondition] | None) -> tuple[Condition | None, str]:

@@ -13,7 +13,7 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.text import count, label, plural, quote
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.lost_members import how_many_run
+from gangboard.facts.lost_members import running_members_text
 from gangboard.facts.scheduler_rules import (
     exceeds_quota,
     gang_refusal,
@@ -22,7 +22,7 @@ from gangboard.facts.scheduler_rules import (
     queue_of,
     waiting_for_quota,
 )
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.plugins.rule import UnitRule
 
 GROUP = "scheduling.run.ai"
@@ -61,7 +61,7 @@ _EVICTED = re.compile(
 def _condition_text(unit: Unit, reason: str = "") -> str:
     """Return the message of its condition while the unit waits for nodes. Empty: another reason, or no condition."""
     group = unit.group
-    if group is None or group.placed is None or not lacks_room(unit):
+    if group is None or group.placed is None or not lacks_nodes(unit):
         return ""
     return group.placed.message if reason in ("", group.detail.get(REASON)) else ""
 
@@ -167,7 +167,7 @@ def _preemption_delay_finding(unit: Unit, text: str) -> Finding | None:
 def _find_evicted(unit: Unit) -> Finding | None:
     """Return a finding if a workload of higher priority preempted all pods of the group."""
     group = unit.group
-    if group is None or unit.placed or not lacks_room(unit):
+    if group is None or unit.placed or not lacks_nodes(unit):
         return None
     events = (item for item in unit.events if item.regarding.uid == group.meta.ref.uid)
     for event in events:
@@ -205,7 +205,7 @@ def _find_stale(unit: Unit) -> Finding | None:
     return unit_finding(
         BELOW_MINIMUM,
         unit,
-        f"{how_many_run(unit)}. {_outlook_text(unit, due)}.",
+        f"{running_members_text(unit)}. {_outlook_text(unit, due)}.",
         evidence=(
             Evidence("members placed", f"{len(unit.placed)} of {unit.wanted}", unit.owner.meta.ref),
             *_evidence(unit),

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gangboard.decode.fitting import KeyField
-from gangboard.decode.problems import deliver
-from gangboard.decode.resource_lists import Amounts, Quantity
+from gangboard.decode.key_fields import KeyField
+from gangboard.decode.problems import raise_for_faults
+from gangboard.decode.quantities import Quantity, ResourceListReader
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.objects import Condition, find_condition
@@ -63,7 +63,7 @@ def _build(wire: WirePodGroup, version: str) -> Group:
     quorum = spec.min_member or 0
     phase = status.phase or ""
     conditions = read_conditions(status.conditions)
-    amounts = Amounts()
+    amounts = ResourceListReader()
     tasks = _task_minima(spec)
     group = Group(
         meta=read_meta(wire.metadata, GROUP, "PodGroup", version),
@@ -80,7 +80,7 @@ def _build(wire: WirePodGroup, version: str) -> Group:
         priority_class=spec.priority_class_name or "",
         detail={PHASE: phase},
     )
-    return deliver(group, tuple(amounts.faults))
+    return raise_for_faults(group, tuple(amounts.faults))
 
 
 def _task_minima(spec: _WireSpec) -> dict[str, int]:

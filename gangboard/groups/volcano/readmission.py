@@ -15,11 +15,11 @@ from typing import NamedTuple
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
 from gangboard.domain.quota import Queue
-from gangboard.domain.resource_units import units
+from gangboard.domain.resources import scheduler_units
 from gangboard.domain.text import names
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.lost_members import how_many_run
+from gangboard.facts.lost_members import running_members_text
 from gangboard.facts.scheduler_rules import queue_of
 from gangboard.facts.unit import Unit
 from gangboard.groups.volcano.queue_state import (
@@ -43,7 +43,7 @@ def _find_waits_for_readmission(unit: Unit) -> Finding | None:
     return unit_finding(
         WAITS_FOR_READMISSION,
         unit,
-        f"{how_many_run(unit)}; {_other_pods_text(unit)} Queue {queue_name(unit)} lets {group_label(unit)} "
+        f"{running_members_text(unit)}; {_other_pods_text(unit)} Queue {queue_name(unit)} lets {group_label(unit)} "
         f"in{cause}.",
         evidence=(
             *((Evidence("Volcano says", event.note, event.regarding),) if event else ()),
@@ -74,7 +74,7 @@ class _ResourceSum(NamedTuple):
 
     def text(self, amount: Decimal) -> str:
         """Return `2 CPUs`."""
-        return format_amount(self.resource, units(self.resource, amount))
+        return format_amount(self.resource, scheduler_units(self.resource, amount))
 
 
 def _find_own_pods_count_twice(unit: Unit) -> Finding | None:

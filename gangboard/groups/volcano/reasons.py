@@ -10,7 +10,7 @@ from gangboard.domain.group import Group
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import find_condition
 from gangboard.domain.quota import Queue, QueueState
-from gangboard.domain.resource_units import units
+from gangboard.domain.resources import scheduler_units
 from gangboard.domain.shell import command
 from gangboard.domain.text import out_of
 from gangboard.domain.verdict import Evidence, Finding
@@ -26,7 +26,7 @@ from gangboard.facts.scheduler_rules import (
     queue_stopped,
     waiting_for_quota,
 )
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.groups.volcano.queue_state import (
     CLUSTER_OVERUSED,
     GROUP,
@@ -129,7 +129,7 @@ def _requests_over_limit(group: Group, queue: Queue) -> Iterator[tuple[str, str,
         limit = limits.get(resource)
         if limit is not None and amount > limit:
             requested, allowed = (
-                format_amount(resource, units(resource, size)) for size in (amount, limit)
+                format_amount(resource, scheduler_units(resource, size)) for size in (amount, limit)
             )
             yield resource, requested, allowed
 
@@ -199,7 +199,7 @@ def _health(unit: Unit) -> Health:
 def _find_gated(unit: Unit) -> Finding | None:
     """Return a finding while Volcano's gate is the only gate of unplaced members."""
     gated = [pod for pod in unit.unplaced if pod.gates]
-    if not gated or not lacks_room(unit) or any(set(pod.gates) != {_GATE} for pod in gated):
+    if not gated or not lacks_nodes(unit) or any(set(pod.gates) != {_GATE} for pod in gated):
         return None
     group = unit.group
     queue = f"Queue {group.queue}" if group is not None and group.queue else "Its queue"

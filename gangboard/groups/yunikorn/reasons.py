@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from gangboard.domain.event import Event
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
-from gangboard.domain.resource_units import units
+from gangboard.domain.resources import scheduler_units
 from gangboard.domain.text import count, is_or_are, out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
@@ -113,8 +113,8 @@ def _shortages(
         if resource in available and amount > available[resource]:
             remaining = max(Decimal(0), available[resource])
             yield (
-                format_amount(resource, units(resource, amount)),
-                format_quantity(resource, units(resource, remaining)),
+                format_amount(resource, scheduler_units(resource, amount)),
+                format_quantity(resource, scheduler_units(resource, remaining)),
             )
 
 
@@ -239,7 +239,7 @@ def _placeholder_evidence(held: Sequence[Pod]) -> Iterator[Evidence]:
     """Yield the requests and the condition of the first placeholder."""
     for pod in held[:1]:
         requests = ", ".join(
-            format_amount(name, units(name, size), with_resource_name=True)
+            format_amount(name, scheduler_units(name, size), with_resource_name=True)
             for name, size in sorted(pod.requests.items())
         )
         yield Evidence("requests of a placeholder", requests or "none", pod.meta.ref)

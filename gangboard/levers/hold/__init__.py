@@ -12,7 +12,7 @@ from functools import partial
 from gangboard.domain.action import ClusterLevers, PolicyState, Step, StepKind, Verb
 from gangboard.domain.hold import HOLD_LEVER, Hold
 from gangboard.domain.owner import Owner
-from gangboard.domain.shell import roles_command
+from gangboard.domain.shell import rbac_command
 from gangboard.domain.text import label, sentence
 from gangboard.facts.gang import Gang
 from gangboard.levers.hold.confirmation_texts import (
@@ -82,7 +82,7 @@ class HoldLever(Lever):
 
     def unavailable(self, levers: ClusterLevers) -> PlanRefusal | None:
         """Refuse a cluster whose Hold is known to be missing or changed. Elsewhere the dry run decides."""
-        needs = roles_command(levers.cluster, levers.context)
+        needs = rbac_command(levers.cluster, levers.context)
         text = _clause(levers.hold_sentence)
         if levers.hold is PolicyState.MISSING:
             return PlanRefusal(text or "the Hold is not installed here", needs)

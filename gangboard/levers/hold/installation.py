@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gangboard.decode.admission_policies import POLICY, digest_of
+from gangboard.decode.admission_policies import POLICY, policy_digest
 from gangboard.domain.action import PolicyState
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.hold import HOLDS, AdmissionPolicy
 from gangboard.domain.hold_manifest import (
     BINDING_SPEC,
@@ -13,11 +14,10 @@ from gangboard.domain.hold_manifest import (
     POLICY_NAME,
     POLICY_SPEC,
 )
-from gangboard.domain.watch_state import WatchState
 
-_POLICY_DIGEST = digest_of(POLICY_SPEC)
-_OPEN_POLICY_DIGEST = digest_of(OPEN_POLICY_SPEC)
-_BINDING_DIGEST = digest_of(BINDING_SPEC)
+_POLICY_DIGEST = policy_digest(POLICY_SPEC)
+_OPEN_POLICY_DIGEST = policy_digest(OPEN_POLICY_SPEC)
+_BINDING_DIGEST = policy_digest(BINDING_SPEC)
 
 OPEN = (
     f"the policy {POLICY_NAME} is of an older form (failurePolicy Ignore): while an API server starts, "

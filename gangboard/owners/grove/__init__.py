@@ -18,13 +18,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gangboard.decode.jobs import DEFAULT_GRACE, requests_of, size_of
-from gangboard.decode.owner_meta import labels_as
+from gangboard.decode.owner_meta import decode_labels
 from gangboard.decode.podspec import pod_requests
-from gangboard.decode.problems import deliver
-from gangboard.decode.quantities import set_minimum
+from gangboard.decode.problems import raise_for_faults
+from gangboard.decode.quantities import read_minimum
 from gangboard.decode.wire import or_one, read_conditions
-from gangboard.domain.blueprint import Blueprint
-from gangboard.domain.owner import Owner, Role
+from gangboard.domain.owner import Blueprint, Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
@@ -119,7 +118,7 @@ class PodCliqueSet(GroveKind):
             ),
             detail={**template_detail(replicas, scaled), **last_error(status)},
         )
-        return deliver(owner, faults)
+        return raise_for_faults(owner, faults)
 
     def complete(
         self, owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]
@@ -157,7 +156,7 @@ class PodCliqueScalingGroup(GroveKind):
             detail={
                 "replicas": str(or_one(spec.replicas)),
                 "cliques": " ".join(spec.clique_names or ()),
-                **labels_as(wire.metadata, WireLabels).detail,
+                **decode_labels(wire.metadata, WireLabels).detail,
                 **last_error(wire.status),
             },
         )
@@ -181,7 +180,7 @@ class PodClique(GroveKind):
     def build(self, wire: WirePodClique, version: str) -> Owner:
         """Return the PodClique with its pods as one role."""
         role, faults = _role(wire.metadata.name, wire.spec)
-        labels = labels_as(wire.metadata, WireLabels)
+        labels = decode_labels(wire.metadata, WireLabels)
         status = wire.status or WireClique()
         owner = Owner(
             meta=self.read_meta(wire, version),
@@ -198,7 +197,7 @@ class PodClique(GroveKind):
                 **last_error(status),
             },
         )
-        return deliver(owner, faults)
+        return raise_for_faults(owner, faults)
 
 
 def _cliques(
@@ -221,7 +220,7 @@ def _role(name: str, spec: WireCliqueSpec | None) -> tuple[Role, tuple[str, ...]
     """Return the pods of a clique, and the faults of its template."""
     spec = spec or WireCliqueSpec()
     pods = or_one(spec.replicas)
-    minimum = set_minimum(spec.min_available) or pods
+    minimum = read_minimum(spec.min_available) or pods
     requests, faults = pod_requests(spec.pod)
     group = spec.pod.group_name
     role = Role(name, 1, pods, requests, group_name=group, noun=_NOUN, quorum=min(minimum, pods))

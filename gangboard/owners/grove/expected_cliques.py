@@ -12,7 +12,7 @@ import msgspec
 from gangboard.decode.jobs import requests_of, size_of
 from gangboard.decode.wire import or_one
 from gangboard.domain.owner import Owner, Role
-from gangboard.facts.replicas import MOST_NAMED, name_replicas, replica_index
+from gangboard.facts.roles import MOST_NAMED, name_replicas, replica_index
 from gangboard.owners.grove.wire import (
     GROUP,
     GROUP_INDEX,

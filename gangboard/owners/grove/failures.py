@@ -159,13 +159,13 @@ def evidence(unit: Unit) -> tuple[Evidence, ...]:
 
 def clique_named(unit: Unit, name: str) -> Owner | None:
     """Return a PodClique of the gang. None: it does not exist."""
-    clique = unit.gang.named.get((GROUP, PODCLIQUE, name))
+    clique = unit.gang.objects_by_name.get((GROUP, PODCLIQUE, name))
     return clique if isinstance(clique, Owner) else None
 
 
 def podgang_named(unit: Unit, name: str) -> Group | None:
     """Return a PodGang of the gang. None: it does not exist."""
-    podgang = unit.gang.named.get((*PODGANGS, name))
+    podgang = unit.gang.objects_by_name.get((*PODGANGS, name))
     return podgang if isinstance(podgang, Group) else None
 
 
@@ -201,7 +201,7 @@ def nearest_error(unit: Unit, accepts: Callable[[Owner], bool] = _accept_any) ->
     clique = clique_of(unit)
     controller = clique.meta.controller if clique is not None else None
     group = (
-        unit.gang.named.get((GROUP, SCALING_GROUP, controller.name))
+        unit.gang.objects_by_name.get((GROUP, SCALING_GROUP, controller.name))
         if controller is not None
         else None
     )

@@ -12,9 +12,9 @@ from gangboard.domain.objects import find_condition
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, label, names, out_of, plural
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.findings import still_starting, unit_finding
+from gangboard.facts.findings import starting_finding, unit_finding
 from gangboard.facts.grace_periods import COUNT_GRACE, CREATION_GRACE, newest_creation
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.owners.grove.failures import (
     PODGANGS,
     clique_named,
@@ -46,7 +46,7 @@ def find_missing_group(unit: Unit) -> Finding | None:
     newest = newest_creation(tuple(gated))
     if newest is not None and newest + COUNT_GRACE > unit.now:
         due = newest + COUNT_GRACE
-        return still_starting(GROUP_MISSING, unit, f"{wait}.", recheck_at=due)
+        return starting_finding(GROUP_MISSING, unit, f"{wait}.", recheck_at=due)
     plan = next(
         (workload for workload in unit.gang.workloads if _is_made_for(workload, podgang)), None
     )
@@ -87,7 +87,7 @@ def find_gated(unit: Unit) -> Finding | None:
 
 def _find_gated(unit: Unit, rule: UnitRule) -> Finding | None:
     gated = [pod for pod in unit.unplaced if pod.gates]
-    if not gated or not lacks_room(unit) or any(set(pod.gates) != {_GATE} for pod in gated):
+    if not gated or not lacks_nodes(unit) or any(set(pod.gates) != {_GATE} for pod in gated):
         return None
     waits = [(pods, _find_awaited(unit, pods)) for pods in _by_podgang(gated)]
     # Pods of an incomplete PodGang are closer to the cause than pods of a complete one.

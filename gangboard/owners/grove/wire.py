@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import WireTemplateSpec
+from gangboard.decode.key_fields import KeyField
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.wire import Int32, Wire, WireCondition, read_text
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from gangboard.decode.jobs import DEFAULT_GRACE, shared_text, size_of
 from gangboard.decode.podspec import pod_requests
-from gangboard.decode.problems import deliver
+from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import read_conditions
 from gangboard.domain.objects import Condition, find_condition, resumed_at
 from gangboard.domain.owner import (
@@ -16,7 +16,7 @@ from gangboard.domain.owner import (
     Outcome,
     Owner,
     PodRequests,
-    Reported,
+    ReportedCounts,
     Role,
     finish_by,
 )
@@ -69,7 +69,7 @@ class JobSet(OwnerKind):
     traits = KindTraits(
         controller="the JobSet controller",
         role="ReplicatedJob",
-        parts="replicatedJobs",
+        role_size_field="replicatedJobs",
         ends_pods=True,
         # constants.go of v0.12.0.
         jobs_refused=frozenset(
@@ -128,7 +128,7 @@ class JobSet(OwnerKind):
             independent_claim=read_independent_claim(wire),
             grace_seconds=max((job.grace_seconds for job in jobs), default=DEFAULT_GRACE),
         )
-        return deliver(owner, faults)
+        return raise_for_faults(owner, faults)
 
     def tries_again(self, owner: Owner) -> bool:
         """Return whether the JobSet replaces failed Jobs, by a restart of all Jobs or of one."""
@@ -149,12 +149,12 @@ class JobSet(OwnerKind):
         return not _is_behind(attempt, owner.restarts) and not _is_behind(job_attempt, target)
 
 
-def _reported(roles: tuple[Role, ...]) -> Reported | None:
+def _reported(roles: tuple[Role, ...]) -> ReportedCounts | None:
     """Return how many Jobs are ready or have succeeded. None: a role has no counts."""
     if not roles or any(role.ready is None for role in roles):
         return None
     up = sum(min(role.replicas, (role.ready or 0) + (role.succeeded or 0)) for role in roles)
-    return Reported(up, sum(role.replicas for role in roles), "Job")
+    return ReportedCounts(up, sum(role.replicas for role in roles), "Job")
 
 
 def _roles(

@@ -81,7 +81,11 @@ def _completion_sentences(
     name, targets = gang.name, policies.success_roles
     stopped = sum(not targets or job.role_name in targets for job in jobs)
     any_is_enough = policies.success_operator == "Any"
-    rivals = sum(gang.open_roles.get(role, 0) for role in targets) if targets else gang.unfinished
+    rivals = (
+        sum(gang.unfinished_by_role.get(role, 0) for role in targets)
+        if targets
+        else gang.unfinished
+    )
     if stopped and not (any_is_enough and rivals > stopped):
         return (
             f"{name} cannot complete while {they_are(jobs)} {lever.state} (success policy "
@@ -157,7 +161,7 @@ def _applies_to_other_jobs(gang: Gang, stopped: Mapping[str, int], rule: Failure
     """
     if not rule.roles:
         return True
-    return any(gang.open_roles.get(role, 0) > stopped.get(role, 0) for role in rule.roles)
+    return any(gang.unfinished_by_role.get(role, 0) > stopped.get(role, 0) for role in rule.roles)
 
 
 def _failure_text(rule: FailureRule) -> str:

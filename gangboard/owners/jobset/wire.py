@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import msgspec
 
-from gangboard.decode.annotations import WireActed
-from gangboard.decode.fitting import KeyField
+from gangboard.decode.annotations import WireActionAnnotations
 from gangboard.decode.jobs import WireJobSpec
+from gangboard.decode.key_fields import KeyField
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.wire import Int32, Name, Wire, WireCondition, or_one
 from gangboard.owners.jobset.gang_requests import WireGangPolicy, WireJobSetScheduling
@@ -18,7 +18,7 @@ _MODE = "jobset.sigs.k8s.io/reconciliation-mode"
 _SKIP = "jobset.sigs.k8s.io/skip-suspend-reconciliation"
 
 
-class WireJobSetAnnotations(WireActed):
+class WireJobSetAnnotations(WireActionAnnotations):
     """Annotations of gangboard, of KEP-1172 and of its first draft."""
 
     mode: str | None = msgspec.field(default=None, name=_MODE)

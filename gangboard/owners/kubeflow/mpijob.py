@@ -23,7 +23,7 @@ from gangboard.domain.text import all_of, count, is_or_are, label, names
 from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.lost_members import how_many_run
+from gangboard.facts.lost_members import running_members_text
 from gangboard.facts.unit import Unit
 from gangboard.owners.kubeflow.training import QUORUM_FIELD, TrainingJob, role_of
 from gangboard.owners.kubeflow.wire import (
@@ -132,7 +132,7 @@ def find_failed_workers(unit: Unit) -> Finding | None:
     return unit_finding(
         FAILED,
         unit,
-        f"{how_many_run(unit)}: {listed} failed{why}, and {clause_start} back only when {clause_end} deleted.",
+        f"{running_members_text(unit)}: {listed} failed{why}, and {clause_start} back only when {clause_end} deleted.",
         health=None if runs else Health.BLOCKED,
         advice=(_deletion_step(failed),),
         evidence=tuple(

@@ -7,17 +7,17 @@ from dataclasses import replace
 
 from gangboard.decode.jobs import DEFAULT_GRACE, requests_of, shared_text, size_of
 from gangboard.decode.podspec import pod_requests
-from gangboard.decode.problems import deliver
-from gangboard.decode.quantities import set_minimum
+from gangboard.decode.problems import raise_for_faults
+from gangboard.decode.quantities import read_minimum
 from gangboard.decode.wire import or_one, read_conditions, read_time
 from gangboard.domain.action import Verb
-from gangboard.domain.objects import Condition, find_condition, first_true, resumed_at
+from gangboard.domain.objects import Condition, find_condition, first_true_condition, resumed_at
 from gangboard.domain.owner import (
     Finish,
     GangRequest,
     Outcome,
     Owner,
-    Reported,
+    ReportedCounts,
     Role,
     finish_by,
 )
@@ -87,7 +87,7 @@ class TrainingJob(OwnerKind):
             pod_requests=requests_of(roles),
             finish=_finish(conditions),
             conditions=conditions,
-            restarting=first_true(conditions, "Restarting") is not None,
+            restarting=first_true_condition(conditions, "Restarting") is not None,
             gang_request=_gang_request(policy.scheduling_policy, size_of(roles)),
             priority_class=shared_text(pod.priority_class_name or "" for pod in pods),
             started_at=read_time(status.start_time),
@@ -99,7 +99,7 @@ class TrainingJob(OwnerKind):
                 **({_NO_RUN_POLICY: "yes"} if spec.run_policy is None else {}),
             },
         )
-        return deliver(owner, faults)
+        return raise_for_faults(owner, faults)
 
     def workers_unless_set(self, version: str) -> int:
         """Return the default number of workers."""
@@ -204,11 +204,11 @@ def role_of(pod: Pod) -> str:
     return role_name(pod.labels.get(REPLICA_TYPE) or pod.labels.get(JOB_ROLE, ""))
 
 
-def _reported(size: int, status: WireTrainingStatus) -> Reported | None:
+def _reported(size: int, status: WireTrainingStatus) -> ReportedCounts | None:
     """Return how many pods run or have succeeded (UpdateJobReplicaStatuses counts running pods as active)."""
     counts = [count for count in (status.replica_statuses or {}).values() if count is not None]
     up = sum((count.active or 0) + (count.succeeded or 0) for count in counts)
-    return Reported(min(up, size), size, state="running") if counts and size else None
+    return ReportedCounts(min(up, size), size, state="running") if counts and size else None
 
 
 def _roles(spec: WireTrainingSpec, unsaid_workers: int) -> tuple[tuple[Role, ...], tuple[str, ...]]:
@@ -231,12 +231,12 @@ def _quorum(name: str, pods: int, elastic: WireElasticPolicy | None) -> int | No
 
     Without `minReplicas` the operator sets it to all workers (setElasticPolicy).
     """
-    least = set_minimum(elastic.min_replicas) if elastic is not None else None
+    least = read_minimum(elastic.min_replicas) if elastic is not None else None
     return None if name != WORKER or least is None else min(least, pods)
 
 
 def _elastic(policy: WireElasticPolicy | None) -> dict[str, str]:
-    least = set_minimum(policy.min_replicas) if policy is not None else None
+    least = read_minimum(policy.min_replicas) if policy is not None else None
     if policy is None or least is None or policy.max_replicas is None:
         return {}
     return {_ELASTIC: f"{least} to {policy.max_replicas} workers"}
@@ -249,7 +249,7 @@ def _gang_request(policy: WireSchedulingPolicy | None, size: int) -> GangRequest
     """
     if policy is None:
         return None
-    number = set_minimum(policy.min_available)
+    number = read_minimum(policy.min_available)
     if number is None and policy == WireSchedulingPolicy(min_available=policy.min_available):
         return None
     return GangRequest(

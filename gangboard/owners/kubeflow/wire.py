@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec, template_spec
-from gangboard.decode.owner_meta import WireActedMeta
+from gangboard.decode.key_fields import KeyField
+from gangboard.decode.owner_meta import WireActionMeta
 from gangboard.decode.wire import Int32, Wire, WireCondition, WirePresence
 
 GROUP = "kubeflow.org"
@@ -105,7 +105,7 @@ class WireTrainingStatus(Wire):
 class WireTrainingJob(Wire):
     """The fields of a PyTorchJob, TFJob, XGBoostJob, PaddleJob, JAXJob or MPIJob that gangboard reads."""
 
-    metadata: WireActedMeta
+    metadata: WireActionMeta
     spec: WireTrainingSpec | None = None
     status: WireTrainingStatus | None = None
 

@@ -18,7 +18,6 @@ import re
 
 import msgspec
 
-from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import (
     WirePodTemplate,
     WireScheduling,
@@ -27,9 +26,10 @@ from gangboard.decode.jobs import (
     shared_text,
     template_spec,
 )
+from gangboard.decode.key_fields import KeyField
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
-from gangboard.decode.problems import deliver
+from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import (
     Int32,
     Wire,
@@ -214,7 +214,7 @@ class LeaderWorkerSet(OwnerKind):
             # One group per replica, by default of all its pods (KEP-666).
             gang_request=read_gang_request(spec.scheduling, quorum=size, default="gang"),
         )
-        return deliver(owner, tuple(dict.fromkeys((*faults_of_leader, *faults_of_worker))))
+        return raise_for_faults(owner, tuple(dict.fromkeys((*faults_of_leader, *faults_of_worker))))
 
     def role_of(self, pod: Pod) -> str:
         """Return the replica of a pod, which is the name of its leader pod."""

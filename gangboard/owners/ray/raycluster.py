@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gangboard.decode.jobs import requests_of, size_of
-from gangboard.decode.owner_meta import labels_as
-from gangboard.decode.problems import deliver
+from gangboard.decode.owner_meta import decode_labels
+from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import Wire, read_conditions, read_text
 from gangboard.domain.action import Verb
 from gangboard.domain.owner import GangRequest, Owner
@@ -77,7 +77,7 @@ class RayKind(OwnerKind):
         if cluster is not None and cluster.enable_in_tree_autoscaling:
             fields["detail"] = {**fields.get("detail", {}), AUTOSCALED: "yes"}
         roles = roles_of(cluster, faults) if cluster is not None else ()
-        gang = labels_as(wire.metadata, WireRayLabels).gang
+        gang = decode_labels(wire.metadata, WireRayLabels).gang
         owner = Owner(
             meta=self.read_meta(wire, version),
             suspended=bool(spec.suspend),
@@ -89,7 +89,7 @@ class RayKind(OwnerKind):
             **self.read_control(wire, spec.managed_by),
             **{"desired": size_of(roles), **fields},
         )
-        return deliver(owner, tuple(faults))
+        return raise_for_faults(owner, tuple(faults))
 
     def tries_again(self, owner: Owner) -> bool:
         """Return True, because KubeRay replaces pods that end (shouldDeletePod)."""

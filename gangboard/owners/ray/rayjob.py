@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gangboard.decode.fitting import KeyField
+from gangboard.decode.key_fields import KeyField
 from gangboard.decode.wire import Int32, Wire, read_text, read_time
 from gangboard.domain.action import Verb
-from gangboard.domain.blueprint import Blueprint
-from gangboard.domain.owner import Finish, Outcome, Owner, Reported
+from gangboard.domain.owner import Blueprint, Finish, Outcome, Owner, ReportedCounts
 from gangboard.domain.text import count, label
 from gangboard.domain.traits import KindTraits
 from gangboard.owners.ray.raycluster import RayKind
@@ -207,7 +206,7 @@ def _pods_without_cluster(spec: _WireRayJobSpec) -> int:
     )
 
 
-def _reported(status: _WireRayJobStatus) -> Reported | None:
+def _reported(status: _WireRayJobStatus) -> ReportedCounts | None:
     """Return the ready workers. None: the work does not run yet."""
     if status.job_deployment_status != "Running" or status.ray_cluster_status is None:
         return None

@@ -12,9 +12,8 @@ from dataclasses import replace
 
 from gangboard.decode.wire import Wire, WireCondition, read_conditions, read_text
 from gangboard.domain.action import Verb
-from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import Condition, find_condition
-from gangboard.domain.owner import Finish, Outcome, Owner
+from gangboard.domain.owner import Blueprint, Finish, Outcome, Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, label
 from gangboard.domain.traits import KindTraits

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from gangboard.decode.annotations import WireActed
-from gangboard.decode.fitting import KeyField
+from gangboard.decode.annotations import WireActionAnnotations
 from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec, template_spec
+from gangboard.decode.key_fields import KeyField
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.wire import Int32, Wire, WireCondition
-from gangboard.domain.owner import Owner, Reported, Role
+from gangboard.domain.owner import Owner, ReportedCounts, Role
 
 GROUP = "ray.io"
 CLUSTER, JOB, SERVICE = "RayCluster", "RayJob", "RayService"
@@ -33,7 +33,7 @@ class WireRayLabels(Wire):
     gang: str | None = msgspec.field(default=None, name=GANG_LABEL)
 
 
-class WireRayAnnotations(WireActed):
+class WireRayAnnotations(WireActionAnnotations):
     """Annotations of a RayJob, RayCluster or RayService."""
 
     kuberay: str | None = msgspec.field(default=None, name="ray.io/kuberay-version")
@@ -88,10 +88,14 @@ class WireClusterStatus(WireRayStatus):
     ready_worker_replicas: Int32 | None = None
 
     @property
-    def reported(self) -> Reported | None:
+    def reported(self) -> ReportedCounts | None:
         """The ready workers. None: no worker is desired. The head has no count."""
         desired = self.desired_worker_replicas or 0
-        return Reported(self.ready_worker_replicas or 0, desired, "worker") if desired > 0 else None
+        return (
+            ReportedCounts(self.ready_worker_replicas or 0, desired, "worker")
+            if desired > 0
+            else None
+        )
 
 
 def roles_of(spec: WireClusterSpec, faults: list[str]) -> tuple[Role, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from gangboard.decode.owner_meta import WireActedMeta
+from gangboard.decode.owner_meta import WireActionMeta
 from gangboard.decode.wire import (
     Int32,
     Wire,
@@ -19,9 +19,8 @@ from gangboard.decode.wire import (
     read_conditions,
     read_time,
 )
-from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import resumed_at
-from gangboard.domain.owner import Outcome, Owner, Reported, finish_by
+from gangboard.domain.owner import Blueprint, Outcome, Owner, ReportedCounts, finish_by
 from gangboard.domain.text import label
 from gangboard.owners.trainjob.runtime import (
     GROUP,
@@ -72,7 +71,7 @@ class _WireTrainJobStatus(Wire):
 class WireTrainJob(Wire):
     """The fields of a TrainJob that gangboard reads."""
 
-    metadata: WireActedMeta
+    metadata: WireActionMeta
     spec: _WireTrainJobSpec | None = None
     status: _WireTrainJobStatus | None = None
 
@@ -168,7 +167,7 @@ class TrainJob(OwnerKind):
         return rows
 
 
-def _reported(job_counts: Sequence[_WireJobsStatus]) -> Reported | None:
+def _reported(job_counts: Sequence[_WireJobsStatus]) -> ReportedCounts | None:
     """Return how many Jobs are ready or have succeeded.
 
     The status has no total. Each ReplicatedJob has at least one Job.
@@ -180,7 +179,7 @@ def _reported(job_counts: Sequence[_WireJobsStatus]) -> Reported | None:
         ended = succeeded + (counts.failed or 0) + (counts.suspended or 0)
         up += (counts.ready or 0) + succeeded
         total += max(1, at_work + ended)
-    return Reported(up, total, "Job") if job_counts else None
+    return ReportedCounts(up, total, "Job") if job_counts else None
 
 
 def _progress(status: _WireTrainerStatus | None) -> str:

@@ -11,14 +11,13 @@ from functools import partial
 
 import msgspec
 
-from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.jobs import WireScheduling, read_gang_request
+from gangboard.decode.key_fields import KeyField, key_fields
 from gangboard.decode.wire import Int32, Wire, WireMeta, WirePresence, read_meta
 from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.api_resource import Resource
-from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.owner import Asked, GangRequest, Owner, Role
+from gangboard.domain.owner import Blueprint, GangRequest, Owner, RequestedSize, Role
 from gangboard.domain.text import label
 
 GROUP = "trainer.kubeflow.org"
@@ -198,12 +197,12 @@ def _role(trainjob: Owner, runtime: Blueprint, role: Role) -> Role:
     if nodes is None or _CUSTOM_NODE_COUNT in runtime.detail:
         return role
     if step == _TRAINER_STEP:
-        return replace(role, asked=Asked(int(nodes), _NODES_FIELD))
+        return replace(role, asked=RequestedSize(int(nodes), _NODES_FIELD))
     is_it = role.name == _TRAINING_PART or len(trainjob.roles) == 1
     if not is_it or _TRAINER_STEP in runtime.detail.values():
         return role
     name = label(runtime.meta.ref)
-    ignored = Asked(
+    ignored = RequestedSize(
         int(nodes),
         _NODES_FIELD,
         why_not=f"{name} labels no part as its trainer",

@@ -9,7 +9,7 @@ from shlex import quote
 
 from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.shell import roles_command
+from gangboard.domain.shell import rbac_command
 from gangboard.domain.text import sentence
 from gangboard.plugins import registry
 from gangboard.plugins.lever import Lever, Readiness
@@ -74,7 +74,7 @@ def _next_command(levers: ClusterLevers, not_served: Collection[str]) -> str:
     # Without the API of these policies the command would fail, and the cluster must change first.
     needs_policy = levers.hold in (PolicyState.MISSING, PolicyState.CHANGED)
     if needs_policy and _POLICIES not in not_served:
-        return roles_command(levers.cluster, levers.context)
+        return rbac_command(levers.cluster, levers.context)
     if not levers.has_actor:
         return f"manage.py set_actor {quote(levers.cluster)} --kubeconfig FILE"
     return ""

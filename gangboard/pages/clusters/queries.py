@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from django.db.models import Count
 
 from gangboard.domain.action import ClusterLevers
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import WatchState
 from gangboard.pages.clusters.lever_board import LeverBoard, lever_board
 from gangboard.pages.clusters.rows import ClusterRow, Expiry, ObjectProblem, ResourceRow, Slots
 from gangboard.readmodels.formatting import duration_text, printable

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import WatchState
 from gangboard.pages.clusters.lever_board import LeverBoard, LeverRow
 from gangboard.readmodels.declarations import shown, shown_property
 from gangboard.readmodels.freshness import Freshness, Level, ReachStep

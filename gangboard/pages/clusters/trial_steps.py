@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gangboard.domain.shell import command_line, in_context, is_context, roles_command
+from gangboard.domain.shell import command_line, in_context, is_context, rbac_command
 from gangboard.readmodels.kubectl import KubectlCommand
 
 ADDRESS_CODES = frozenset({"unreachable", "timeout", "redirected", "not-json"})
@@ -25,7 +25,7 @@ def actor_steps(name: str, context: str, *, needs_rights: bool) -> tuple[Kubectl
     if not needs_rights:
         return ()
     text = f"Give the account the rights of the actor.{_where(context)}"
-    return (KubectlCommand(text, roles_command(name, context)),)
+    return (KubectlCommand(text, rbac_command(name, context)),)
 
 
 def trial_steps(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from gangboard.domain.text import natural
+from gangboard.domain.text import natural_key
 from gangboard.domain.verdict import JobState, MemberState
 from gangboard.facts.groups import COMPOSITE
 from gangboard.readmodels.declarations import shown
@@ -62,7 +62,7 @@ def group_matrix(jobs: Sequence[JobState], members: Sequence[MemberState]) -> Gr
     for member in members:
         if member.job in column_of:
             pods[member.group, column_of[member.job]].append(member.label == "ready")
-    groups = sorted({group for group, _ in pods}, key=lambda group: (not group, natural(group)))
+    groups = sorted({group for group, _ in pods}, key=lambda group: (not group, natural_key(group)))
     return GroupMatrix(
         of_roles,
         tuple(map(printable, columns)),

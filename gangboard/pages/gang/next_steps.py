@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gangboard.domain.action import Verb
-from gangboard.domain.advice import AdviceKind, name_cluster
+from gangboard.domain.advice import AdviceKind, with_cluster_name
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.shell import command, command_line
 from gangboard.domain.verdict import Finding
@@ -170,7 +170,7 @@ def _with_uncordon(step: AdviceStepRow, named: NamedObjects) -> AdviceStepRow:
         return step
     names = [node.name for node in step.objects]
     arguments = command(f"kubectl uncordon{' {}' * len(names)}", *names)
-    text, arguments = name_cluster(step.text, arguments, named.cluster, named.context)
+    text, arguments = with_cluster_name(step.text, arguments, named.cluster, named.context)
     return replace(step, text=text, command=arguments)
 
 

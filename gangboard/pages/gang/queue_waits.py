@@ -10,7 +10,7 @@ from gangboard.diagnosis.scheduler_queues import scheduler_queues
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import FlavorAmount, Queue, QueueLevel, QueueState
-from gangboard.domain.resource_units import decimal_text
+from gangboard.domain.resources import decimal_text
 from gangboard.plugins import registry
 from gangboard.readmodels.declarations import shown, shown_property
 from gangboard.readmodels.formatting import amount_text, printable, quantity_text

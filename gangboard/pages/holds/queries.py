@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gangboard.domain.action import ClusterLevers, PolicyState
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.hold import HOLDS, Hold
 from gangboard.domain.owner import Owner
-from gangboard.domain.watch_state import WatchState
 from gangboard.pages.holds.rows import HoldOwnerRow, HoldPage, HoldRow, UnseenHoldsRow
 from gangboard.plugins import registry
 from gangboard.readmodels.cluster_visibility import unobserved_sentence, unobserved_states

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gangboard.domain.action import Verb
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.shell import command, line_in_cluster
-from gangboard.domain.watch_state import WatchState
 from gangboard.pages.core.forms import element_key
 from gangboard.pages.core.layout import Frame
 from gangboard.pages.core.live.fragments import Fragment, FragmentList

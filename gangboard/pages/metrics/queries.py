@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Count, Min, Sum
 
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import WatchState
 from gangboard.pages.metrics.rows import (
     AcceleratorCount,
     ActionCount,

@@ -11,8 +11,7 @@ from gangboard.domain.capacity import PODS, Shape
 from gangboard.domain.node import Node
 from gangboard.domain.placement_result import Constraint, Filter
 from gangboard.domain.pod import Pod
-from gangboard.domain.resource_units import base_units, decimal_text
-from gangboard.domain.resources import unit_word
+from gangboard.domain.resources import base_units, decimal_text, unit_word
 from gangboard.domain.text import all_of, sentence_case
 from gangboard.domain.verdict import FitRow, MemberState
 from gangboard.pages.nodes.rows import ANSWERS, FITS, OUT, UNCLEAR, UNCORDON, WaitingRow

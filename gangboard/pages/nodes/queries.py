@@ -19,7 +19,7 @@ from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
 from gangboard.domain.resources import is_accelerator, unit_word
 from gangboard.domain.text import listed
-from gangboard.facts.suspensions import writers_words
+from gangboard.facts.suspensions import writers_text
 from gangboard.pages.nodes.fit import waiting_rows
 from gangboard.pages.nodes.rows import (
     NodeDetail,
@@ -231,7 +231,7 @@ def _sentence(node: Node, amounts: Iterable[Amount], stranded: Sequence[Stranded
         return "It has not said what it offers."
     name = printable(unit_word(main.resource, main.allocatable))
     if node.unschedulable:
-        by = writers_words([node.cordoned_by])
+        by = writers_text([node.cordoned_by])
         cordoned = f"Cordoned {printable(by)}" if by else "Cordoned"
         if reasons := maintenance_markers(node.lifecycle, node.taints):
             cordoned += f", for {printable(listed(reasons))}"

@@ -8,8 +8,7 @@ from decimal import Decimal
 
 from gangboard.diagnosis.scheduler_queues import queue_system, queue_words
 from gangboard.domain.quota import Queue, Quota, QuotaTerm
-from gangboard.domain.resource_units import decimal_text
-from gangboard.domain.resources import is_accelerator
+from gangboard.domain.resources import decimal_text, is_accelerator
 from gangboard.readmodels.declarations import shown
 from gangboard.readmodels.formatting import printable, quantity_text
 

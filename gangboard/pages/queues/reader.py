@@ -7,12 +7,12 @@ from dataclasses import replace
 from decimal import Decimal
 
 from gangboard.diagnosis.scheduler_queues import queue_system, queue_words, scheduler_queues
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.group import Group
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Flavor, Queue, QueueLevel
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.text import listed, sentence
-from gangboard.domain.watch_state import WatchState
 from gangboard.pages.queues.quotas import quota_rows, term_rows
 from gangboard.pages.queues.rows import (
     AliasRow,
@@ -258,7 +258,7 @@ def _accelerators(entry: QueueEntry) -> Decimal:
 
 def _alias_count(queue: VisibleQueue) -> int:
     """Return how many aliases a queue has, hidden ones included."""
-    named_by = queue.queues.tree.named_by(queue.queue.name)
+    named_by = queue.queues.tree.children(queue.queue.name)
     return sum(alias.level is QueueLevel.ALIAS for alias in named_by)
 
 

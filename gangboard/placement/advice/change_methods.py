@@ -26,7 +26,7 @@ class ChangedObject(StrEnum):
     UNASKED_GANG_JOB = "Job in a gang that nobody asked for"
     """1.36 makes one of every Indexed Job whose parallelism equals its completions."""
     MULTI_ROLE_OWNER = "owner of parts"
-    """An owner such as a JobSet, whose roles have a fixed size (`KindTraits.parts`)."""
+    """An owner such as a JobSet, whose roles have a fixed size (`KindTraits.role_size_field`)."""
     ROLE = "Role of an owner"
     """The owner's spec has its quorum (`Role.quorum`), which cannot be changed."""
     POD = "Pod"

@@ -192,7 +192,7 @@ def opt_out(what_if: WhatIf) -> Iterator[Advice]:
 
 def _changed_object(what_if: WhatIf) -> ChangedObject:
     unit = what_if.unit
-    if unit.gang.traits.parts:
+    if unit.gang.traits.role_size_field:
         return ChangedObject.MULTI_ROLE_OWNER
     if unit.jobs:
         return ChangedObject.GANG_JOB if unit.quorum is not None else ChangedObject.JOB

@@ -12,7 +12,7 @@ from gangboard.domain.capacity import PlacementRequest, PodSet
 from gangboard.domain.placement_result import FitAnswer, PlacementCause, When
 from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.domain.text import label, listed
-from gangboard.facts.node_label_sources import added_labels
+from gangboard.facts.added_node_labels import added_labels
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.placement.advice.what_if import STEPS, WhatIf
 from gangboard.placement.advice.wording import then_fit_when_empty, then_fits, with_method

@@ -12,7 +12,7 @@ from gangboard.domain.capacity import NodeInfo
 from gangboard.domain.objects import node_ref
 from gangboard.domain.placement_result import When
 from gangboard.domain.text import listed
-from gangboard.facts.suspensions import writers_words
+from gangboard.facts.suspensions import writers_text
 from gangboard.placement.advice.what_if import WhatIf
 from gangboard.placement.advice.wording import first_examples, node_names_text, then_fits
 from gangboard.placement.amounts import format_amounts, requested_amounts
@@ -38,7 +38,7 @@ def uncordon(what_if: WhatIf) -> Iterator[Advice]:
     if not chosen or not what_if.frees(changed=chosen):
         return
     names = sorted(chosen)
-    by = writers_words(chosen[name].cordoned_by for name in names)
+    by = writers_text(chosen[name].cordoned_by for name in names)
     yield Advice(
         AdviceKind.UNCORDON,
         f"Uncordon {node_names_text(names)}{f' (cordoned {by})' if by else ''}: {then_fits(what_if)}.",

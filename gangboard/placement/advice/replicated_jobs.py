@@ -51,7 +51,7 @@ def lower_role_size(what_if: WhatIf) -> Iterator[Advice]:
     yield Advice(
         AdviceKind.SIZE,
         with_method(
-            f"Lower the {names(fields)} of {what_if.unit.gang.traits.parts}[{role.name}] of "
+            f"Lower the {names(fields)} of {what_if.unit.gang.traits.role_size_field}[{role.name}] of "
             f"{label(what_if.unit.owner.meta.ref)} from {before} to {size}: that many{each} "
             f"{fit_when(when, now)}",
             method,

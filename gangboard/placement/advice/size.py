@@ -134,7 +134,7 @@ def lower_size(what_if: WhatIf) -> Iterator[Advice]:
     unit = what_if.unit
     if not what_if.is_one_shape or unit.foreign_pods:
         return
-    if unit.gang.traits.parts:
+    if unit.gang.traits.role_size_field:
         yield from lower_role_size(what_if)
         return
     if len(unit.jobs) != 1:

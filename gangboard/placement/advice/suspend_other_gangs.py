@@ -215,4 +215,4 @@ def _frees_without(what_if: WhatIf, candidates: Sequence[_Candidate]) -> bool:
 
 
 def _nodes_without(what_if: WhatIf, candidates: Sequence[_Candidate]) -> dict[str, NodeInfo]:
-    return what_if.nodes_without([candidate.gang.kept for candidate in candidates])
+    return what_if.nodes_without([candidate.gang.active_loads for candidate in candidates])

@@ -8,7 +8,7 @@ from gangboard.domain.placement_result import (
     Constraint,
     FitAnswer,
     PlacementCause,
-    Placing,
+    PlacementResult,
     When,
 )
 from gangboard.domain.verdict import Evidence
@@ -148,7 +148,7 @@ def _fails_without_nodes(unit: Unit) -> bool:
 
 
 def _find_reason(
-    unit: Unit, placing: Placing, assessment: Assessment | None, code: str
+    unit: Unit, placing: PlacementResult, assessment: Assessment | None, code: str
 ) -> PlacementReason | None:
     """Return the reason. It may be None if the reason has another code than the requested one."""
     if assessment is None:
@@ -195,7 +195,7 @@ def _is_blocked(assessment: Assessment) -> bool:
 
 
 def _reason_despite_fit(
-    unit: Unit, placing: Placing, assessment: Assessment
+    unit: Unit, placing: PlacementResult, assessment: Assessment
 ) -> PlacementReason | None:
     """Return the reason of members that fit by the arithmetic. None: unknown."""
     reported = message_about_nodes(unit)

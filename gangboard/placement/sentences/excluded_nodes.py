@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gangboard.domain.capacity import NodeInfo
 from gangboard.domain.objects import node_ref
-from gangboard.domain.placement_result import Assessment, Excluded, Filter, ShapeFit
+from gangboard.domain.placement_result import Assessment, ExcludedNodes, Filter, ShapeFit
 from gangboard.domain.suspension import FieldWriter
 from gangboard.domain.text import count, listed, names
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.node_label_sources import (
+from gangboard.facts.added_node_labels import (
     added_labels,
     sources_evidence,
     sources_text,
 )
-from gangboard.facts.suspensions import author_of, writers_words
+from gangboard.facts.suspensions import author_of, writers_text
 from gangboard.facts.unit import Unit
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.node_snapshot import NodeSnapshot
@@ -139,7 +139,7 @@ def _excluded_text(snapshot: NodeSnapshot, shape: ShapeFit, pod_count: PodCount)
 def _state_text(
     snapshot: NodeSnapshot,
     node_filter: Filter,
-    excluded_nodes: Excluded,
+    excluded_nodes: ExcludedNodes,
     number: int,
     shape: ShapeFit,
     pod_count: PodCount,
@@ -169,19 +169,21 @@ def _state_text(
     )
 
 
-def _names_text(excluded_nodes: Excluded) -> str:
+def _names_text(excluded_nodes: ExcludedNodes) -> str:
     """Return the example nodes, `n1 and n2` or `n1, n2 and 5 more`. They have references as evidence."""
     if excluded_nodes.count <= len(excluded_nodes.examples):
         return listed(excluded_nodes.examples)
     return f"{', '.join(excluded_nodes.examples[:2])} and {excluded_nodes.count - 2} more"
 
 
-def _authors_text(excluded_nodes: Excluded, snapshot: NodeSnapshot, *, taints: bool = False) -> str:
+def _authors_text(
+    excluded_nodes: ExcludedNodes, snapshot: NodeSnapshot, *, taints: bool = False
+) -> str:
     """Return the author of the cordons, or of the taints. Empty: several authors, or an unknown one."""
     if excluded_nodes.count > len(excluded_nodes.examples):
         return ""
     nodes = [_node_named(snapshot, name) for name in excluded_nodes.examples]
-    return writers_words(_taint_author(node) if taints else node.cordoned_by for node in nodes)
+    return writers_text(_taint_author(node) if taints else node.cordoned_by for node in nodes)
 
 
 def _node_named(snapshot: NodeSnapshot, name: str) -> NodeInfo:
@@ -211,7 +213,7 @@ def _node_evidence(snapshot: NodeSnapshot, node_filter: Filter, name: str) -> It
     """Yield the node, and its cordon or taints with their author."""
     yield Evidence(f"node: {node_filter.value}", name, node_ref(name))
     node = _node_named(snapshot, name)
-    if node_filter is Filter.CORDON and (by := writers_words([node.cordoned_by])):
+    if node_filter is Filter.CORDON and (by := writers_text([node.cordoned_by])):
         yield Evidence("spec.unschedulable", f"true, set {by}", node_ref(name))
-    if node_filter is Filter.TAINT and (by := writers_words([_taint_author(node)])):
+    if node_filter is Filter.TAINT and (by := writers_text([_taint_author(node)])):
         yield Evidence("spec.taints", f"last changed {by}", node_ref(name))

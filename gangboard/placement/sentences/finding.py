@@ -9,20 +9,20 @@ from gangboard.domain.advice import Advice, AdvisedStep
 from gangboard.domain.event import Event, last_seen_seconds
 from gangboard.domain.health import Health
 from gangboard.domain.objects import node_ref
-from gangboard.domain.placement_result import Assessment, ShapeFit, Total
+from gangboard.domain.placement_result import Assessment, ResourceTotal, ShapeFit
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import newest_creation
 from gangboard.facts.preemption import never_preempts
-from gangboard.facts.provisioning import nominations, provisions
+from gangboard.facts.provisioning import consumed_requests, nominations
 from gangboard.facts.scheduler_text import (
     SchedulerMessage,
     best_scheduler_message,
     scheduler_errors,
     scheduler_messages,
 )
-from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.state_since import refused_since
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.placement.advice.ranking import advise
 from gangboard.placement.amounts import format_quantity
 from gangboard.placement.sentences.cause import placement_reason
@@ -38,7 +38,7 @@ _SHOWN_CLAIMS = 8
 def placement_finding(rule: UnitRule, unit: Unit) -> Finding | None:
     """Return the finding of a rule if its code is the reason why needed members have no node."""
     reason = placement_reason(unit, rule.code)
-    if reason is None or not lacks_room(unit):
+    if reason is None or not lacks_nodes(unit):
         return None
     messages = scheduler_messages(unit, _REFUSED) or scheduler_errors(unit)
     advice, named, until = advice_of(unit)
@@ -50,7 +50,7 @@ def placement_finding(rule: UnitRule, unit: Unit) -> Finding | None:
         advice=advice,
         evidence=(*evidence_of(unit, reason), *message_evidence_of(unit, messages), *named),
         recheck_at=until,
-        since=waits_since(unit, messages) or newest_creation(unit.unplaced),
+        since=refused_since(unit, messages) or newest_creation(unit.unplaced),
     )
 
 
@@ -113,7 +113,7 @@ def _amounts_evidence(unit: Unit, assessment: Assessment) -> Iterator[Evidence]:
             yield Evidence(line.resource, _amounts_text(line), source_of(unit))
 
 
-def _amounts_text(line: Total) -> str:
+def _amounts_text(line: ResourceTotal) -> str:
     needed, free, capacity = (
         format_quantity(line.resource, amount) for amount in (line.needed, line.free, line.capacity)
     )
@@ -159,7 +159,7 @@ def message_evidence_of(unit: Unit, messages: tuple[SchedulerMessage, ...]) -> t
 
 def _gate_evidence(unit: Unit) -> Iterator[Evidence]:
     """Yield the nodes that members at the gate reserve while they wait for the others (1.35)."""
-    gated = [pod for pod in unit.unplaced if pod.is_at_gate]
+    gated = [pod for pod in unit.unplaced if pod.is_waiting_on_permit]
     if not gated:
         return
     text = (
@@ -198,7 +198,7 @@ def _node_claim_evidence(unit: Unit) -> Iterator[Evidence]:
 
 def _provisioning_evidence(unit: Unit) -> Iterator[Evidence]:
     """Yield the messages of the ProvisioningRequests that waiting pods consume."""
-    for provision in provisions(unit):
+    for provision in consumed_requests(unit):
         yield Evidence(f"ProvisioningRequest {provision.request}", provision.text, provision.ref)
     why = unit.gang.cluster.autoscaling.why_no_requests
     if why and any(pod.provisioning_request for pod in unit.unplaced):

@@ -16,7 +16,7 @@ from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.pod_claims import OF_VOLUMES
 from gangboard.domain.text import count, names, plural
 from gangboard.facts.scheduler_text import (
-    LONGEST_KEPT,
+    LONGEST_CACHED,
     clean,
     node_reasons,
 )
@@ -247,7 +247,7 @@ def _most_important(readings: Iterable[tuple[_Reading, int]]) -> _Reading:
 
 
 def _read(raw: str) -> _Reading | None:
-    return _read_cached(raw) if len(raw) <= LONGEST_KEPT else _read_text(raw)
+    return _read_cached(raw) if len(raw) <= LONGEST_CACHED else _read_text(raw)
 
 
 def _read_text(raw: str) -> _Reading | None:

@@ -96,7 +96,7 @@ class PodCount:
 def pod_count_of(assessment: Assessment) -> PodCount:
     """Return the pods that must be placed together: all waiting pods, or the rest of the quorum."""
     request = assessment.request
-    return PodCount(request.needed, request.size, request.whose)
+    return PodCount(request.needed, request.size, request.owners_text)
 
 
 def nodes_with_verb(number: int, verb: str = "have") -> str:

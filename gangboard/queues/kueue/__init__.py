@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gangboard.domain.owner import Owner
-from gangboard.domain.traits import QueueTraits, QueueWords
+from gangboard.domain.traits import QueueTraits, QueueWording
 from gangboard.facts.gang import Gang
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.queue_system import QueueSystem
@@ -34,7 +34,7 @@ class Kueue(QueueSystem):
         deactivation="Deactivated",
         run_cluster_field="status.clusterName",
     )
-    words = QueueWords(
+    words = QueueWording(
         nominal="nominal quota",
         no_alias="No LocalQueue leads to it, so nothing can be submitted to it.",
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 from gangboard.domain.action import Step, StepKind, Verb
 from gangboard.domain.objects import Condition, Meta, find_condition
 from gangboard.domain.owner import Owner
-from gangboard.domain.queue import GivenUp, QueueEntry
+from gangboard.domain.queue import FinalRejection, QueueEntry
 from gangboard.domain.shell import command
 from gangboard.domain.text import label, quote_ends
 from gangboard.facts.gang import Gang
@@ -138,7 +138,7 @@ def _queue_text(gang: Gang) -> str:
     return f"queue {gang.queue.queue}" if gang.queue.queue else "its queue"
 
 
-def _refuse_activation(entry: QueueEntry, over: GivenUp) -> PlanRefusal:
+def _refuse_activation(entry: QueueEntry, over: FinalRejection) -> PlanRefusal:
     """Return the refusal to activate a Workload that Kueue gave up, because it would stay out of the queue."""
     return PlanRefusal(
         f"Kueue deactivated {label(entry.meta.ref)} itself ({over.reason}) and does not queue it again when it is "
@@ -149,7 +149,9 @@ def _refuse_activation(entry: QueueEntry, over: GivenUp) -> PlanRefusal:
 # Workloads that Kueue deactivated
 
 
-def given_up(meta: Meta, conditions: tuple[Condition, ...], *, active: bool) -> GivenUp | None:
+def given_up(
+    meta: Meta, conditions: tuple[Condition, ...], *, active: bool
+) -> FinalRejection | None:
     """Return why Kueue never queues this Workload again. None: `spec.active` decides."""
     evicted = find_condition(conditions, "Evicted")
     if evicted is None or not evicted.is_true or not evicted.reason.startswith(_REASON_PREFIX):
@@ -159,7 +161,7 @@ def given_up(meta: Meta, conditions: tuple[Condition, ...], *, active: bool) -> 
         return None
     ref = meta.ref
     remedy = _REMEDIES.get(evicted.reason.removeprefix(_REASON_PREFIX), "Remove the cause")
-    return GivenUp(
+    return FinalRejection(
         reason=evicted.reason,
         cause=_cause_text(evicted),
         advice=f"{remedy}, then delete {label(ref)} so that Kueue creates a new one.",

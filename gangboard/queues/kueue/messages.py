@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gangboard.domain.objects import Condition, find_condition
-from gangboard.domain.queue import GivenUp, QueueCode, QueueMessage
+from gangboard.domain.queue import FinalRejection, QueueCode, QueueMessage
 from gangboard.domain.quota import QueueName
 from gangboard.domain.text import quote
 from gangboard.queues.kueue.admission_checks import AdmissionCheck, checks_text, open_checks_message
@@ -121,7 +121,7 @@ def message_of(
     return waits
 
 
-def not_requeued_message(over: GivenUp, conditions: tuple[Condition, ...]) -> QueueMessage:
+def not_requeued_message(over: FinalRejection, conditions: tuple[Condition, ...]) -> QueueMessage:
     """Return the message about a Workload that a user activated again after Kueue gave it up. Kueue ignores it."""
     requeued = find_condition(conditions, "Requeued")
     return QueueMessage(

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 
-from gangboard.decode.problems import deliver
-from gangboard.decode.resource_lists import Amounts, Quantity
+from gangboard.decode.problems import raise_for_faults
+from gangboard.decode.quantities import Quantity, ResourceListReader
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, pick_condition, read_meta
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import Condition
@@ -131,7 +131,7 @@ def _build(
     wire: WireQueue, version: str, kind: str, level: QueueLevel, above: str, parent: str | None
 ) -> Queue:
     spec, status = wire.spec or _WireSpec(), wire.status or _WireStatus()
-    amounts = Amounts()
+    amounts = ResourceListReader()
     overridden = status.effective_quotas
     groups = spec.resource_groups if overridden is None else overridden.resource_groups
     active = pick_condition(status.conditions, "Active")
@@ -152,7 +152,7 @@ def _build(
         is_strict=spec.queueing_strategy == "StrictFIFO",
         is_by_usage=scope.admission_mode == "UsageBasedAdmissionFairSharing",
     )
-    return deliver(queue, amounts.faults)
+    return raise_for_faults(queue, amounts.faults)
 
 
 def _state(
@@ -197,7 +197,7 @@ def _inactive_cause(name: str, active: Condition) -> tuple[str, str]:
 
 
 def _quotas(
-    groups: Iterable[_WireResourceGroup] | None, status: _WireStatus, amounts: Amounts
+    groups: Iterable[_WireResourceGroup] | None, status: _WireStatus, amounts: ResourceListReader
 ) -> tuple[Quota, ...]:
     """Return the quotas in the order of the spec, then the usage without a quota."""
     quotas = {(quota.flavor, quota.resource): quota for quota in _read_quotas(groups, amounts)}
@@ -213,7 +213,9 @@ def _quotas(
     return tuple(quotas.values())
 
 
-def _read_quotas(groups: Iterable[_WireResourceGroup] | None, amounts: Amounts) -> Iterator[Quota]:
+def _read_quotas(
+    groups: Iterable[_WireResourceGroup] | None, amounts: ResourceListReader
+) -> Iterator[Quota]:
     for group in groups or ():
         for flavor in group.flavors or ():
             for entry in flavor.resources or ():

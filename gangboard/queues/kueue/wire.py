@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from gangboard.decode.managers import NO_ENTRIES
-from gangboard.decode.podspec import Quantities
+from gangboard.decode.managed_fields import NO_ENTRIES
+from gangboard.decode.quantities import Quantities
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta
 from gangboard.queues.kueue.pod_sets import (
     WireCheckUpdates,

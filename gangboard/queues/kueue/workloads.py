@@ -11,9 +11,9 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
-from gangboard.decode.managers import field_writer
-from gangboard.decode.problems import deliver
-from gangboard.decode.resource_lists import Amounts
+from gangboard.decode.managed_fields import field_writer
+from gangboard.decode.problems import raise_for_faults
+from gangboard.decode.quantities import ResourceListReader
 from gangboard.decode.wire import (
     api_group,
     read_conditions,
@@ -23,7 +23,13 @@ from gangboard.decode.wire import (
 )
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import Condition, Meta, find_condition
-from gangboard.domain.queue import AssignedNodes, GivenUp, QueueCode, QueueEntry, QueueMessage
+from gangboard.domain.queue import (
+    AssignedNodes,
+    FinalRejection,
+    QueueCode,
+    QueueEntry,
+    QueueMessage,
+)
 from gangboard.domain.quota import FlavorAmount
 from gangboard.domain.text import names
 from gangboard.queues.kueue.activation import given_up
@@ -61,7 +67,7 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
     conditions = read_conditions(status.conditions)
     annotations = wire.metadata.annotations or WireWorkloadAnnotations()
     active = spec.active is not False  # defaulted to true by the CRD
-    admission, amounts = status.admission or WireAdmission(), Amounts()
+    admission, amounts = status.admission or WireAdmission(), ResourceListReader()
     is_variant = _is_variant(wire.metadata)
     over = given_up(meta, conditions, active=active)
     admitted_pods, asked_pods = _partial_admission(spec, status)
@@ -97,7 +103,7 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
         is_variant=is_variant,
         group_pods=group_pods,
     )
-    return deliver(entry, amounts.faults)
+    return raise_for_faults(entry, amounts.faults)
 
 
 def _owner_uid(metadata: WireWorkloadMeta, meta: Meta) -> str:
@@ -143,7 +149,7 @@ def _queued_since(conditions: tuple[Condition, ...], meta: Meta) -> datetime | N
     return meta.created_at
 
 
-def _held_amounts(admission: WireAdmission, amounts: Amounts) -> Iterator[FlavorAmount]:
+def _held_amounts(admission: WireAdmission, amounts: ResourceListReader) -> Iterator[FlavorAmount]:
     for assignment in admission.pod_set_assignments or ():
         flavors = assignment.flavors or {}
         for resource, amount in amounts.each("assigned usage", assignment.resource_usage):
@@ -179,7 +185,9 @@ def _partial_admission(spec: WireWorkloadSpec, status: WireWorkloadStatus) -> tu
     return (admitted, requested) if admitted < requested else (0, 0)
 
 
-def _requested_amounts(status: WireWorkloadStatus, amounts: Amounts) -> Iterator[FlavorAmount]:
+def _requested_amounts(
+    status: WireWorkloadStatus, amounts: ResourceListReader
+) -> Iterator[FlavorAmount]:
     for request in status.resource_requests or ():
         for resource, amount in amounts.each("request", request.resources):
             yield FlavorAmount("", resource, amount)
@@ -199,7 +207,7 @@ def _message(
     conditions: tuple[Condition, ...],
     status: WireWorkloadStatus,
     namespace: str,
-    over: GivenUp | None,
+    over: FinalRejection | None,
 ) -> QueueMessage | None:
     if over is not None:
         return not_requeued_message(over, conditions)

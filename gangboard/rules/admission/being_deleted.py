@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
-from gangboard.domain.text import is_or_are, label, names, pods_left
+from gangboard.domain.text import is_or_are, label, names, remaining_pods_text
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempts import latest
 from gangboard.facts.findings import gang_finding
@@ -82,7 +82,7 @@ def _message(gang: Gang, not_ready: tuple[Node, ...], *, is_stuck: bool) -> str:
     text = f"{subject} being deleted"
     if is_stuck:
         text = f"{text} and should be gone"
-    remaining = "" if _is_pod(gang) else pods_left(gang.pods)
+    remaining = "" if _is_pod(gang) else remaining_pods_text(gang.pods)
     text = f"{text}; {remaining}." if remaining else f"{text}."
     if not not_ready:
         return text
@@ -142,7 +142,7 @@ def _since(gang: Gang, terminating: tuple[Pod, ...]) -> datetime | None:
     """Return the time of the delete request."""
     if not _is_pod(gang) and gang.owner.meta.deleting_since is not None:
         return gang.owner.meta.deleting_since
-    requested = (pod.deletion_asked_at for pod in terminating)
+    requested = (pod.deletion_requested_at for pod in terminating)
     return min((time for time in requested if time is not None), default=None)
 
 

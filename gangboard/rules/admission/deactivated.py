@@ -17,13 +17,13 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueStanding
-from gangboard.domain.text import names, pods_left, sentence
+from gangboard.domain.text import names, remaining_pods_text, sentence
 from gangboard.domain.traits import NO_QUEUE_TRAITS, QueueTraits
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import gang_finding, unit_finding
 from gangboard.facts.gang import Gang
-from gangboard.facts.queue_sentences import kept_jobs
-from gangboard.facts.suspensions import authors_words, deactivation_of
+from gangboard.facts.queue_sentences import jobs_suspended_by_queue
+from gangboard.facts.suspensions import authors_text, deactivation_of
 from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import GangRule, UnitRule
 
@@ -37,7 +37,7 @@ def find(gang: Gang) -> Finding | None:
         return None
     if status.standing is not QueueStanding.DEACTIVATED:
         return None
-    terminating = sentence(pods_left(gang.pods))
+    terminating = sentence(remaining_pods_text(gang.pods))
     return gang_finding(
         RULE,
         Health.SUSPENDED,
@@ -55,7 +55,7 @@ def find_in_unit(unit: Unit) -> Finding | None:
     queue_statuses = unit.gang.queue_statuses
     deactivated = [
         (job, queue_statuses[job.meta.ref.uid])
-        for job in kept_jobs(unit.gang, unit.jobs)
+        for job in jobs_suspended_by_queue(unit.gang, unit.jobs)
         if queue_statuses[job.meta.ref.uid].standing is QueueStanding.DEACTIVATED
     ]
     if not deactivated:
@@ -80,7 +80,7 @@ def _sentences(
     cause = _cause(gang, entries)
     if cause:
         return (cause,)
-    authors = authors_words(deactivation_of(gang, entry) for entry in entries)
+    authors = authors_text(deactivation_of(gang, entry) for entry in entries)
     verb = "is" if len(entries) == 1 else "are"
     consequence = (
         f"so queue {queue} does not admit {subject}" if queue else f"so no queue admits {subject}"

@@ -16,17 +16,17 @@ from datetime import datetime
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
-from gangboard.domain.text import is_or_are, out_of, pods_left, sentence
+from gangboard.domain.text import is_or_are, out_of, remaining_pods_text, sentence
 from gangboard.domain.verdict import Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Gang
 from gangboard.facts.job_holds import (
-    born_suspended,
     hold_evidence,
-    listed_with_holders,
+    jobs_with_holders_text,
+    recreated_under_hold_text,
     resume_advice,
 )
-from gangboard.facts.queue_sentences import kept_jobs
+from gangboard.facts.queue_sentences import jobs_suspended_by_queue
 from gangboard.facts.suspensions import suspend_evidence
 from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
@@ -38,12 +38,12 @@ def find(unit: Unit) -> Finding | None:
     if not suspended or unit.owner.suspended or not unit.is_full or unit.missing:
         return None
     all_suspended = _suspended_jobs(unit.gang, unit.gang.jobs)
-    listed = listed_with_holders(unit.gang, all_suspended)
+    listed = jobs_with_holders_text(unit.gang, all_suspended)
     number = len(all_suspended)
     sentences = (
         f"{out_of(number, len(unit.gang.jobs), 'Job')} {is_or_are(number)} suspended: {listed}.",
-        born_suspended(unit.gang, all_suspended),
-        sentence(pods_left(tuple(pod for pod in unit.pods if pod.is_terminating))),
+        recreated_under_hold_text(unit.gang, all_suspended),
+        sentence(remaining_pods_text(tuple(pod for pod in unit.pods if pod.is_terminating))),
     )
     return unit_finding(
         RULE,
@@ -64,7 +64,7 @@ def _suspended_jobs(gang: Gang, jobs: Sequence[Owner]) -> list[Owner]:
     suspended = [job for job in jobs if job.suspended and job.finish is None]
     if not suspended:
         return []
-    queued_uids = {job.meta.ref.uid for job in kept_jobs(gang, suspended)}
+    queued_uids = {job.meta.ref.uid for job in jobs_suspended_by_queue(gang, suspended)}
     return [
         job
         for job in suspended

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.owner import Owner, Reported
+from gangboard.domain.owner import Owner, ReportedCounts
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.text import is_or_are, label, names, out_of, sentence, shorten
 from gangboard.domain.traits import NO_QUEUE_TRAITS
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.watch_state import WatchState
 from gangboard.facts.cluster_view import Unobserved
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
@@ -105,7 +105,7 @@ def _delegation_text(owner: Owner, field: str) -> str:
     return f"{label(owner.meta.ref)} is left to {manager} ({field}), and nothing of it is here"
 
 
-def _count_text(reported: Reported) -> str:
+def _count_text(reported: ReportedCounts) -> str:
     number = out_of(reported.up, reported.wanted, reported.noun)
     return f"{number} {is_or_are(reported.up)} {reported.state}"
 

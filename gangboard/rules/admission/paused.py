@@ -15,8 +15,8 @@ from gangboard.domain.text import label, names, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.copied_commands import patch_command
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.suspensions import authors_words, pause_of
-from gangboard.facts.unit import Unit, asks_for_nothing, is_paused
+from gangboard.facts.suspensions import authors_text, pause_of
+from gangboard.facts.unit import Unit, is_paused, is_scaled_to_zero
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.plugins.rule import UnitRule
 
@@ -25,7 +25,7 @@ def find(unit: Unit) -> Finding | None:
     """Return a finding if nothing of the unit that could run requests pods."""
     if is_paused(unit):
         jobs = unit.active_jobs
-    elif asks_for_nothing(unit):
+    elif is_scaled_to_zero(unit):
         jobs = (unit.owner,) if unit.owner.parallelism == 0 else ()
     else:
         return None
@@ -38,7 +38,7 @@ def find(unit: Unit) -> Finding | None:
     verb = "asks" if len(jobs) == 1 else "ask"
     subject = f"Job {listed}" if len(jobs) == 1 else f"Jobs {listed}"
     pauses = [pause_of(unit.gang, job) for job in jobs]
-    authors = authors_words(pauses)
+    authors = authors_text(pauses)
     state = f"{subject} {verb} for no pods: parallelism is 0."
     return unit_finding(
         RULE,

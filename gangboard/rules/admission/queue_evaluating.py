@@ -17,7 +17,7 @@ from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueCode
 from gangboard.domain.queue_status import QueueStanding
-from gangboard.domain.text import label, pods_left, sentence
+from gangboard.domain.text import label, remaining_pods_text, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import gang_finding, unit_finding
 from gangboard.facts.gang import Gang
@@ -25,15 +25,15 @@ from gangboard.facts.job_holds import resume_advice
 from gangboard.facts.queue_sentences import (
     admitted_jobs_text,
     entry_kind,
-    health_in_queue,
+    first_response_due,
     is_not_resumed,
-    kept_jobs,
+    jobs_sentences,
+    jobs_suspended_by_queue,
     message_evidence,
-    of_jobs,
-    of_owner,
+    owner_sentence,
     queue_evidence,
+    queue_health,
     resume_due,
-    sign_due,
     system,
 )
 from gangboard.facts.unit import Unit
@@ -47,12 +47,12 @@ def find(gang: Gang) -> Finding | None:
     owner, status = gang.owner, gang.queue
     if not owner.suspended or owner.finish is not None or status.standing is QueueStanding.FREE:
         return None
-    terminating = sentence(pods_left(gang.pods))
+    terminating = sentence(remaining_pods_text(gang.pods))
     suspended = find_condition(owner.conditions, "Suspended")
     return gang_finding(
         RULE,
-        health_in_queue(gang, owner),
-        " ".join(filter(None, (of_owner(gang), terminating))),
+        queue_health(gang, owner),
+        " ".join(filter(None, (owner_sentence(gang), terminating))),
         advice=_advice(gang),
         evidence=(*message_evidence(gang, status), *queue_evidence(gang, status, owner)),
         recheck_at=_recheck_at(gang, (owner,)),
@@ -62,7 +62,7 @@ def find(gang: Gang) -> Finding | None:
 
 def _advice(gang: Gang) -> tuple[AdvisedStep | str, ...]:
     """Return the next steps. Without an admission system, a user may change `spec.suspend` directly."""
-    if gang.queue.standing is not QueueStanding.NOBODY:
+    if gang.queue.standing is not QueueStanding.NOT_SERVED:
         return _late_advice(gang, (gang.owner,))
     install = f"Install {system(gang)}, which admits {label(gang.owner.meta.ref)}, or remove its queue label."
     return (*resume_advice(gang, (gang.owner,)), install)
@@ -70,7 +70,7 @@ def _advice(gang: Gang) -> tuple[AdvisedStep | str, ...]:
 
 def _late_advice(gang: Gang, subjects: Iterable[Owner]) -> tuple[str, ...]:
     """Return what to look at if an entry or a resume is late."""
-    late_subjects = [job for job in subjects if health_in_queue(gang, job) is Health.BLOCKED]
+    late_subjects = [job for job in subjects if queue_health(gang, job) is Health.BLOCKED]
     if not late_subjects:
         return ()
     subject = label(late_subjects[0].meta.ref)
@@ -86,7 +86,7 @@ def _late_advice(gang: Gang, subjects: Iterable[Owner]) -> tuple[str, ...]:
 
 
 def _recheck_at(gang: Gang, subjects: Iterable[Owner]) -> datetime | None:
-    dues = (due(gang, subject) for subject in subjects for due in (sign_due, resume_due))
+    dues = (due(gang, subject) for subject in subjects for due in (first_response_due, resume_due))
     return min((due for due in dues if due is not None and due > gang.now), default=None)
 
 
@@ -97,7 +97,7 @@ def find_in_unit(unit: Unit) -> Finding | None:
     if not own:
         return None
     waiting = _waiting(gang, gang.jobs)
-    is_late = any(health_in_queue(gang, job) is Health.BLOCKED for job in waiting)
+    is_late = any(queue_health(gang, job) is Health.BLOCKED for job in waiting)
     evidence: tuple[Evidence, ...] = ()
     for job in own:
         status = gang.queue_statuses[job.meta.ref.uid]
@@ -105,8 +105,8 @@ def find_in_unit(unit: Unit) -> Finding | None:
     return unit_finding(
         _UNIT_RULE,
         unit,
-        " ".join(filter(None, (admitted_jobs_text(gang), of_jobs(gang, waiting)))),
-        health=Health.BLOCKED if is_late else health_in_queue(gang, own[0]),
+        " ".join(filter(None, (admitted_jobs_text(gang), jobs_sentences(gang, waiting)))),
+        health=Health.BLOCKED if is_late else queue_health(gang, own[0]),
         advice=_late_advice(gang, waiting),
         evidence=evidence,
         recheck_at=_recheck_at(gang, waiting),
@@ -114,7 +114,7 @@ def find_in_unit(unit: Unit) -> Finding | None:
 
 
 def _waiting(gang: Gang, jobs: Iterable[Owner]) -> list[Owner]:
-    return [job for job in kept_jobs(gang, jobs) if _has_no_other_finding(gang, job)]
+    return [job for job in jobs_suspended_by_queue(gang, jobs) if _has_no_other_finding(gang, job)]
 
 
 def _has_no_other_finding(gang: Gang, job: Owner) -> bool:

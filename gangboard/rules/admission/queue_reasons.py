@@ -15,18 +15,18 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueCode, QueueMessage
 from gangboard.domain.queue_status import QueueStatus
-from gangboard.domain.text import count, names, pods_left, sentence
+from gangboard.domain.text import count, names, remaining_pods_text, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import gang_finding, unit_finding
 from gangboard.facts.gang import Gang
 from gangboard.facts.queue_sentences import (
     admitted_jobs_text,
-    kept_jobs,
+    jobs_suspended_by_queue,
     message_evidence,
+    preemptor_text,
     queue_evidence,
     queue_text,
-    taker_text,
-    with_its_queue,
+    with_queue_cause,
 )
 from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import GangRule, UnitRule
@@ -57,7 +57,7 @@ def _rule(code: QueueCode, title: str, health: Health, beginning: str) -> GangRu
         queued = _queued_with(gang, [owner], code)
         if not queued:
             return None
-        terminating = sentence(pods_left(gang.pods))
+        terminating = sentence(remaining_pods_text(gang.pods))
         return gang_finding(
             rule,
             health,
@@ -70,10 +70,10 @@ def _rule(code: QueueCode, title: str, health: Health, beginning: str) -> GangRu
     def find_in_unit(unit: Unit) -> Finding | None:
         gang = unit.gang
         # The unit's own Jobs come first, so that a large gang does not check all its Jobs for each unit.
-        own_jobs = _queued_with(gang, kept_jobs(gang, unit.jobs), code)
+        own_jobs = _queued_with(gang, jobs_suspended_by_queue(gang, unit.jobs), code)
         if not own_jobs:
             return _find_gated(unit, unit_rule, code, beginning)
-        queued = _queued_with(gang, kept_jobs(gang, gang.jobs), code)
+        queued = _queued_with(gang, jobs_suspended_by_queue(gang, gang.jobs), code)
         groups: dict[tuple[str, str, str], list[_QueuedSubject]] = {}
         for job in queued:
             groups.setdefault((job.queue, job.preemptor, job.message.cause), []).append(job)
@@ -155,8 +155,8 @@ def _with_message(
         status = gang.queue_statuses[subject.meta.ref.uid]
         message = message_of(status)
         if message is not None and message.code is code:
-            preemptor = taker_text(gang, message)
-            queue_message = with_its_queue(gang, message)
+            preemptor = preemptor_text(gang, message)
+            queue_message = with_queue_cause(gang, message)
             queued.append(
                 _QueuedSubject(subject, queue_message, queue_text(gang, status), preemptor)
             )

@@ -20,7 +20,7 @@ from gangboard.domain.text import (
     all_of,
     is_or_are,
     label,
-    pods_left,
+    remaining_pods_text,
     sentence,
     sentence_case,
 )
@@ -28,12 +28,12 @@ from gangboard.domain.verdict import Finding
 from gangboard.facts.copied_commands import resume_command
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
-from gangboard.facts.job_holds import hold_evidence, listed_with_holders, resume_advice
-from gangboard.facts.queue_sentences import kept_jobs
+from gangboard.facts.job_holds import hold_evidence, jobs_with_holders_text, resume_advice
+from gangboard.facts.queue_sentences import jobs_suspended_by_queue
 from gangboard.facts.suspensions import (
     suspend_evidence,
     suspension_of,
-    suspension_words,
+    suspension_text,
 )
 from gangboard.plugins.rule import GangRule
 
@@ -51,9 +51,13 @@ def find(gang: Gang) -> Finding | None:
     if middle is not None:
         return _finding(gang, _middle_text(gang, middle), (middle,), _resume_middle(gang, middle))
     unfinished = tuple(job for job in gang.jobs if job.finish is None)
-    if not unfinished or not all(job.suspended for job in unfinished) or kept_jobs(gang, gang.jobs):
+    if (
+        not unfinished
+        or not all(job.suspended for job in unfinished)
+        or jobs_suspended_by_queue(gang, gang.jobs)
+    ):
         return None
-    listed = listed_with_holders(gang, unfinished)
+    listed = jobs_with_holders_text(gang, unfinished)
     number = len(unfinished)
     subject = "1 unfinished Job" if number == 1 else sentence_case(all_of(number, "unfinished Job"))
     return _finding(gang, f"{subject} {is_or_are(number)} suspended: {listed}", unfinished)
@@ -63,7 +67,7 @@ def _owner_text(gang: Gang, owner: Owner) -> str:
     """Return `Suspended by ada at …: make room`. Without a known author it says that the owner is suspended."""
     suspension = suspension_of(gang, owner)
     return (
-        f"Suspended {suspension_words(suspension)}"
+        f"Suspended {suspension_text(suspension)}"
         if suspension
         else f"The {owner.meta.ref.kind} is suspended"
     )
@@ -73,7 +77,7 @@ def _middle_text(gang: Gang, suspended: Owner) -> str:
     """Return that an object below a running owner is suspended. Its controller has not undone that."""
     suspension = suspension_of(gang, suspended)
     subject = f"{label(gang.owner.meta.ref)} is not, but {label(suspended.meta.ref)} is suspended"
-    return f"{subject} {suspension_words(suspension, 'since')}" if suspension else subject
+    return f"{subject} {suspension_text(suspension, 'since')}" if suspension else subject
 
 
 def _resume_middle(gang: Gang, suspended: Owner) -> tuple[AdvisedStep, ...]:
@@ -95,7 +99,7 @@ def _finding(
     suspended: tuple[Owner, ...],
     steps: tuple[AdvisedStep, ...] = (),
 ) -> Finding:
-    remaining = pods_left(gang.pods)
+    remaining = remaining_pods_text(gang.pods)
     message = f"{sentence(text)} {sentence(remaining)}" if remaining else sentence(text)
     since = [
         condition.since
@@ -107,9 +111,9 @@ def _finding(
     if not since:
         suspensions = (suspension_of(gang, owner) for owner in suspended)
         since = [
-            suspension.at
+            suspension.time
             for suspension in suspensions
-            if suspension is not None and suspension.at is not None
+            if suspension is not None and suspension.time is not None
         ]
     return gang_finding(
         RULE,

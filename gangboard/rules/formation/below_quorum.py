@@ -19,17 +19,17 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.text import count, label
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempts import restart_under_way
-from gangboard.facts.builtin_controllers import tells_what_it_cannot_make
+from gangboard.facts.builtin_controllers import reports_failed_creation
 from gangboard.facts.creation_refusal import newest_creation_refusal
 from gangboard.facts.dependencies import waiting_roles
-from gangboard.facts.findings import still_starting, unit_finding
+from gangboard.facts.findings import starting_finding, unit_finding
 from gangboard.facts.grace_periods import COUNT_GRACE, unchanged_since
-from gangboard.facts.job_holds import how_to_resume
+from gangboard.facts.job_holds import resume_step
 from gangboard.facts.preemption import (
-    has_lost_all,
+    has_lost_all_pods,
     last_preemption,
-    takers_evidence,
-    takers_text,
+    preemptors_evidence,
+    preemptors_text,
 )
 from gangboard.facts.state_since import not_formed_since
 from gangboard.facts.unit import Unit, failing_jobs, is_bare_group, is_formed, live_count
@@ -45,7 +45,7 @@ def find(unit: Unit) -> Finding | None:
         return None
     if is_formed(unit):
         return _find_short_part(unit)
-    if not live_count(unit) and not has_lost_all(unit):
+    if not live_count(unit) and not has_lost_all_pods(unit):
         return None
     if waiting_roles(unit) or failing_jobs(unit):
         return None
@@ -65,7 +65,7 @@ def find(unit: Unit) -> Finding | None:
     if due is not None and due > unit.now:
         if restart_under_way(unit) is not None:
             return None
-        return still_starting(
+        return starting_finding(
             RULE,
             unit,
             f"{counts}.",
@@ -140,15 +140,21 @@ def _find_short_part(unit: Unit) -> Finding | None:
 
 
 def _rest_text(unit: Unit) -> str:
-    if has_lost_all(unit):
+    if has_lost_all_pods(unit):
         preemption = last_preemption(unit)
         loss = (
-            f"were preempted by {takers_text(preemption)}" if preemption is not None else "are gone"
+            f"were preempted by {preemptors_text(preemption)}"
+            if preemption is not None
+            else "are gone"
         )
         return f"; those that it had {loss}."
     foreign_pods = sum(pod.is_live for pod in unit.foreign_pods)
-    if unit.seats + foreign_pods < (unit.quorum or 0) and not unit.succeeded and not unit.held:
-        return f", and its owner asks for only {unit.seats}."
+    if (
+        unit.expected_pods + foreign_pods < (unit.quorum or 0)
+        and not unit.succeeded
+        and not unit.held
+    ):
+        return f", and its owner asks for only {unit.expected_pods}."
     if not unit.gang.cluster.events_known:
         return ". Events cannot be read, so a refusal would not be seen."
     if not _are_refusals_reported(unit):
@@ -161,16 +167,16 @@ def _are_refusals_reported(unit: Unit) -> bool:
     if unit.jobs or not is_bare_group(unit):
         return True
     makers = {pod.meta.controller for pod in unit.current}
-    return all(maker is not None and tells_what_it_cannot_make(maker) for maker in makers)
+    return all(maker is not None and reports_failed_creation(maker) for maker in makers)
 
 
 def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
     """Return how the group can reach its quorum: by held pods, by more pods, or by a lower quorum."""
     foreign_pods = sum(pod.is_live and not pod.is_terminating for pod in unit.foreign_pods)
-    quorum, possible = unit.quorum or 0, unit.seats + foreign_pods
+    quorum, possible = unit.quorum or 0, unit.expected_pods + foreign_pods
     held = [job for job in unit.jobs if job.suspended and job.finish is None]
     if held and possible < quorum <= possible + unit.held:
-        return (how_to_resume(unit.gang, held, "."),)
+        return (resume_step(unit.gang, held, "."),)
     existing = len(unit.current) + foreign_pods
     if is_bare_group(unit):
         number = quorum - existing
@@ -204,10 +210,10 @@ def _create_or_lower(unit: Unit, creation: str, quorum: int) -> str:
 def _request_more(unit: Unit, number: int) -> str:
     owner = unit.owner
     request = f"let {label(owner.meta.ref)} ask for {count(number, 'pod')} more"
-    has_parts = bool(unit.gang.traits.parts)
+    has_parts = bool(unit.gang.traits.role_size_field)
     if not owner.meta.ref.is_job and not has_parts:
         return request
-    is_immutable = has_parts or _has_too_few_completions(owner, unit.seats + number)
+    is_immutable = has_parts or _has_too_few_completions(owner, unit.expected_pods + number)
     method = change_method(AdviceKind.SIZE, ChangedObject.GANG_JOB, unit.gang.cluster.kubernetes)
     return f"{request} ({ChangeMethod.RECREATE if is_immutable else method})"
 
@@ -294,12 +300,12 @@ def _group_label(unit: Unit) -> str:
 
 def _evidence(unit: Unit) -> tuple[Evidence, ...]:
     source = unit.group.meta.ref if unit.group is not None else None
-    preemption = last_preemption(unit) if has_lost_all(unit) else None
+    preemption = last_preemption(unit) if has_lost_all_pods(unit) else None
     return (
         Evidence("quorum", str(unit.quorum), source),
         Evidence("live pods", str(live_count(unit)), source),
         Evidence("pods asked for", str(unit.wanted), unit.owner.meta.ref),
-        *takers_evidence(preemption),
+        *preemptors_evidence(preemption),
     )
 
 

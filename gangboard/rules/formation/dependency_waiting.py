@@ -8,7 +8,6 @@ the other role is nearer to the cause.
 from __future__ import annotations
 
 from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
-from gangboard.domain.dependencies import reached_jobs
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import is_or_are, label, out_of
@@ -17,6 +16,7 @@ from gangboard.facts.attempts import attempt_start
 from gangboard.facts.copied_commands import look_at_unready
 from gangboard.facts.dependencies import Waiting, waiting_roles
 from gangboard.facts.findings import unit_finding
+from gangboard.facts.roles import reached_jobs
 from gangboard.facts.unit import Unit, is_formed
 from gangboard.plugins.rule import UnitRule
 

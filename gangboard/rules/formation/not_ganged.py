@@ -115,7 +115,7 @@ def _ignored_gang(unit: Unit) -> Group | None:
     named = {(pod.group_kind, pod.group_name) for pod in unit.current if pod.ignores_group}
     for kind_and_api, name in sorted(named):
         kind, _, api = kind_and_api.partition(".")
-        group = unit.gang.named.get((api, kind, name))
+        group = unit.gang.objects_by_name.get((api, kind, name))
         if isinstance(group, Group) and group.policy is Policy.GANG:
             return group
     return None

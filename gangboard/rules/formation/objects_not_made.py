@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from gangboard.domain.event import NotMade
+from gangboard.domain.event import CreationFailure
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import label, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
@@ -23,9 +23,9 @@ _NOT_SERVED = re.compile(r'no matches for kind "(?P<kind>\w+)" in version "(?P<v
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while pods are missing and no object was created after the newest such event."""
-    if not unit.gang.not_made or not unit.missing:
+    if not unit.gang.creation_failures or not unit.missing:
         return None
-    newest = unit.gang.not_made[0]
+    newest = unit.gang.creation_failures[0]
     if _has_newer_object(unit, newest):
         return None
     event = newest.event
@@ -40,7 +40,7 @@ def find(unit: Unit) -> Finding | None:
     )
 
 
-def _has_newer_object(unit: Unit, refusal: NotMade) -> bool:
+def _has_newer_object(unit: Unit, refusal: CreationFailure) -> bool:
     """Return whether a pod, a Job or a controller of Jobs was created after the event. Times have whole seconds."""
     last_seen = refusal.event.last_seen
     created = [owner.meta.created_at for owner in (*unit.gang.middle, *unit.gang.jobs)]
@@ -48,7 +48,7 @@ def _has_newer_object(unit: Unit, refusal: NotMade) -> bool:
     return last_seen is None or any(time > last_seen for time in times)
 
 
-def _advice(refusal: NotMade) -> tuple[str, ...]:
+def _advice(refusal: CreationFailure) -> tuple[str, ...]:
     kind = _NOT_SERVED.search(refusal.cause)
     if kind is None:
         return ()

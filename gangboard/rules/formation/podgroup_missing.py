@@ -14,7 +14,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import count, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.dependencies import waiting_for_missing_group
-from gangboard.facts.findings import still_starting, unit_finding
+from gangboard.facts.findings import starting_finding, unit_finding
 from gangboard.facts.grace_periods import COUNT_GRACE, newest_creation
 from gangboard.facts.state_since import first_creation
 from gangboard.facts.unit import Unit
@@ -38,7 +38,7 @@ def find(unit: Unit) -> Finding | None:
     if newest is not None and newest + COUNT_GRACE > unit.now:
         due = newest + COUNT_GRACE
         message = f"{wait} {label_of_group(unit.group_name)}."
-        return still_starting(RULE, unit, message, evidence=evidence, recheck_at=due, since=since)
+        return starting_finding(RULE, unit, message, evidence=evidence, recheck_at=due, since=since)
     return unit_finding(
         RULE, unit, message, advice=(_advice(unit, kind, field),), evidence=evidence, since=since
     )

@@ -23,12 +23,12 @@ from gangboard.facts.dependencies import held_back_pods, unexplained_jobs
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import CREATION_GRACE, creation_due
 from gangboard.facts.preemption import (
-    has_lost_all,
+    has_lost_all_pods,
     last_preemption,
-    takers_evidence,
-    takers_text,
+    preemptors_evidence,
+    preemptors_text,
 )
-from gangboard.facts.state_since import unmade_since
+from gangboard.facts.state_since import creation_overdue_since
 from gangboard.facts.unit import (
     Unit,
     failing_jobs,
@@ -46,7 +46,7 @@ _V1_36 = "v1alpha2"
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while expected pods do not exist and no refusal explains it."""
-    if unit.quorum is not None and has_lost_all(unit):
+    if unit.quorum is not None and has_lost_all_pods(unit):
         return None
     is_group = is_bare_group(unit) or is_empty_plan(unit)
     is_empty_group = is_group and not unit.pods and not unit.foreign_pods
@@ -71,7 +71,7 @@ def find(unit: Unit) -> Finding | None:
         advice=() if is_young else _advice(unit),
         evidence=_evidence(unit),
         recheck_at=due if is_young else None,
-        since=unmade_since(unit, due - CREATION_GRACE if due is not None else None),
+        since=creation_overdue_since(unit, due - CREATION_GRACE if due is not None else None),
     )
 
 
@@ -118,7 +118,7 @@ def _remarks(unit: Unit) -> str:
     remarks = []
     preemption = last_preemption(unit) if is_bare_group(unit) and not unit.current else None
     if preemption is not None:
-        remarks.append(f" Its pods were preempted by {takers_text(preemption)}.")
+        remarks.append(f" Its pods were preempted by {preemptors_text(preemption)}.")
     managers = sorted({owner.managed_by for owner in (unit.owner, *unit.jobs) if owner.managed_by})
     if managers:
         remarks.append(f" Making them is left to {names(managers)} (spec.managedBy).")
@@ -228,7 +228,7 @@ def _evidence(unit: Unit) -> tuple[Evidence, ...]:
         for owner in {owner.meta.ref.uid: owner for owner in (unit.owner, *unit.jobs)}.values()
         if owner.managed_by
     ]
-    evidence += takers_evidence(last_preemption(unit) if is_bare_group(unit) else None)
+    evidence += preemptors_evidence(last_preemption(unit) if is_bare_group(unit) else None)
     return tuple(evidence)
 
 

@@ -28,7 +28,7 @@ def find(unit: Unit) -> Finding | None:
     if not inner or unit.quorum is None or unit.placed:
         return None
     foreign_pods = sum(pod.is_live for pod in unit.foreign_pods)
-    possible = max(len(unit.current), unit.seats - held_back_pods(unit)) + foreign_pods
+    possible = max(len(unit.current), unit.expected_pods - held_back_pods(unit)) + foreign_pods
     if possible >= unit.quorum:
         return None
     wait = inner[0]

@@ -14,8 +14,8 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.text import count, label, names, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.job_holds import how_to_resume
-from gangboard.facts.queue_sentences import pods_to_be_admitted
+from gangboard.facts.job_holds import resume_step
+from gangboard.facts.queue_sentences import pods_awaiting_admission
 from gangboard.facts.unit import Unit, live_count
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.plugins.rule import UnitRule
@@ -36,7 +36,9 @@ def find(unit: Unit) -> Finding | None:
     if not waiting or not (succeeded or unit.held or unit.given_up):
         return None
     foreign_pods = sum(pod.is_live and not pod.is_terminating for pod in unit.foreign_pods)
-    possible = max(len(unit.current), unit.seats) + pods_to_be_admitted(unit) + foreign_pods
+    possible = (
+        max(len(unit.current), unit.expected_pods) + pods_awaiting_admission(unit) + foreign_pods
+    )
     if possible >= unit.quorum or live_count(unit) >= unit.quorum:
         return None
     return unit_finding(
@@ -77,7 +79,7 @@ def _advice(unit: Unit, possible: int) -> list[AdvisedStep | str]:
     steps: list[AdvisedStep | str] = []
     held = _suspended(unit)
     if held and possible + unit.held >= (unit.quorum or 0):
-        steps.append(how_to_resume(unit.gang, held, "."))
+        steps.append(resume_step(unit.gang, held, "."))
     group = unit.group
     if group is not None and group.meta.api_version in _MUTABLE and group.meta.controller is None:
         steps.append(

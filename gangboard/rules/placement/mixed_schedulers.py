@@ -25,8 +25,8 @@ from gangboard.facts.scheduler_text import (
     SchedulerMessage,
     scheduler_errors,
 )
-from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.state_since import refused_since
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.plugins.rule import UnitRule
 
 _READS_PLACED_PODS = (1, 37)
@@ -35,7 +35,7 @@ _READS_PLACED_PODS = (1, 37)
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while members wait in a group with several scheduler names."""
-    if not unit.group_name or not lacks_room(unit):
+    if not unit.group_name or not lacks_nodes(unit):
         return None
     members = _members(unit)
     schedulers = Counter(pod.scheduler_name for pod in members if pod.scheduler_name)
@@ -58,7 +58,7 @@ def find(unit: Unit) -> Finding | None:
             *(Evidence("spec.schedulerName", pod.scheduler_name, pod.meta.ref) for pod in examples),
             *(Evidence("scheduler says", error.raw, error.source) for error in errors[:1]),
         ),
-        since=waits_since(unit, errors) if errors else newest_creation(unit.unplaced),
+        since=refused_since(unit, errors) if errors else newest_creation(unit.unplaced),
     )
 
 

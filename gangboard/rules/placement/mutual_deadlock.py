@@ -15,8 +15,8 @@ from gangboard.domain.text import out_of
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.scheduler_text import has_scheduler_messages, scheduler_messages
-from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.state_since import refused_since
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.placement.deadlock import find_rival
 from gangboard.placement.sentences.finding import evidence_of, message_evidence_of
 from gangboard.plugins.rule import UnitRule
@@ -24,7 +24,7 @@ from gangboard.plugins.rule import UnitRule
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a gang that holds capacity which another partly placed gang needs."""
-    if not has_scheduler_messages(unit, "Unschedulable") or not lacks_room(unit):
+    if not has_scheduler_messages(unit, "Unschedulable") or not lacks_nodes(unit):
         return None
     deadlock = find_rival(unit)
     if deadlock is None:
@@ -43,7 +43,7 @@ def find(unit: Unit) -> Finding | None:
             *evidence_of(unit),
             *message_evidence_of(unit, messages),
         ),
-        since=waits_since(unit, messages),
+        since=refused_since(unit, messages),
     )
 
 
@@ -89,7 +89,7 @@ def _name(ref: ObjectRef) -> str:
 
 def _placed_text(running: RunningGang, waiting: int) -> str:
     """Return `2 of 4 pods`: the pods with a node, of these and the waiting ones."""
-    pods = sum(load.pods for load in running.kept.values())
+    pods = sum(load.pods for load in running.active_loads.values())
     return out_of(pods, pods + waiting, "pod")
 
 

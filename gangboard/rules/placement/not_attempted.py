@@ -21,16 +21,16 @@ from gangboard.domain.text import count, label, names, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempts import latest, restart_under_way
 from gangboard.facts.dependencies import waiting_for_missing_group
-from gangboard.facts.findings import still_starting, unit_finding
+from gangboard.facts.findings import starting_finding, unit_finding
 from gangboard.facts.grace_periods import ATTEMPT_GRACE, newest_creation
 from gangboard.facts.scheduler_text import group_refusal
-from gangboard.facts.unit import Unit, is_formed, lacks_room
+from gangboard.facts.unit import Unit, is_formed, lacks_nodes
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while no waiting pod has been tried."""
-    if not lacks_room(unit) or not is_formed(unit) or group_refusal(unit) is not None:
+    if not lacks_nodes(unit) or not is_formed(unit) or group_refusal(unit) is not None:
         return None
     if unit.group_name and unit.group is None and not _may_group_exist(unit):
         return None
@@ -44,7 +44,7 @@ def find(unit: Unit) -> Finding | None:
         if restart_under_way(unit) is not None:
             return None
         message = f"{waiting} for a first word from {_scheduler_names(untried)}."
-        return still_starting(RULE, unit, message, recheck_at=due)
+        return starting_finding(RULE, unit, message, recheck_at=due)
     return unit_finding(
         RULE,
         unit,

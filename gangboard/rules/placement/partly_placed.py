@@ -15,13 +15,13 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import count, out_of, plural, quote, sentence
 from gangboard.domain.verdict import Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.lost_members import is_loss
+from gangboard.facts.lost_members import has_unrecovered_loss
 from gangboard.facts.scheduler_text import (
     best_scheduler_message,
     scheduler_messages,
 )
-from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.state_since import refused_since
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.placement.sentences.cause import placement_reason
 from gangboard.placement.sentences.finding import advice_of, evidence_of, message_evidence_of
 from gangboard.plugins.rule import UnitRule
@@ -30,7 +30,7 @@ from gangboard.plugins.rule import UnitRule
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a unit without a quorum if only some members of its gang are placed."""
     refused = unit.refused
-    if not _is_placed_one_by_one(unit) or not refused or is_loss(unit):
+    if not _is_placed_one_by_one(unit) or not refused or has_unrecovered_loss(unit):
         return None
     # Only a unit without placed pods reads the whole gang, because large gangs have many units.
     elsewhere = 0 if unit.placed else _placed_elsewhere(unit)
@@ -54,7 +54,7 @@ def find(unit: Unit) -> Finding | None:
         advice=advice,
         evidence=(*evidence_of(unit, reason), *message_evidence_of(unit, messages), *name_evidence),
         recheck_at=until,
-        since=waits_since(unit, messages),
+        since=refused_since(unit, messages),
     )
 
 
@@ -63,7 +63,7 @@ def _is_placed_one_by_one(unit: Unit) -> bool:
 
     A quorum without a group comes from the owner. A unit that has reached it is below its size.
     """
-    return unit.quorum is None or (not unit.group_name and lacks_room(unit))
+    return unit.quorum is None or (not unit.group_name and lacks_nodes(unit))
 
 
 def _placed_text(unit: Unit, elsewhere: int) -> str:
@@ -83,8 +83,8 @@ def _gang_count_text(unit: Unit, placed: int) -> str:
 
 def _placed_elsewhere(unit: Unit) -> int:
     """Return the number of placed pods of the gang outside of this unit."""
-    holding = unit.gang.holding
-    return len(holding) - sum(pod.meta.ref.uid in holding for pod in unit.pods)
+    pods_on_nodes = unit.gang.pods_on_nodes
+    return len(pods_on_nodes) - sum(pod.meta.ref.uid in pods_on_nodes for pod in unit.pods)
 
 
 RULE = UnitRule(

@@ -13,9 +13,9 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import count, plural
 from gangboard.domain.verdict import Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.preemption import last_preemption, takers_evidence, takers_text
+from gangboard.facts.preemption import last_preemption, preemptors_evidence, preemptors_text
 from gangboard.facts.scheduler_text import scheduler_messages
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.placement.sentences.cause import placement_reason
 from gangboard.placement.sentences.finding import advice_of, evidence_of, message_evidence_of
 from gangboard.plugins.rule import UnitRule
@@ -23,7 +23,7 @@ from gangboard.plugins.rule import UnitRule
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a unit without any running member after a preemption."""
-    if not lacks_room(unit) or unit.placed or unit.ready:
+    if not lacks_nodes(unit) or unit.placed or unit.ready:
         return None
     preemption = last_preemption(unit)
     since = preemption.at if preemption is not None else _preempted_at(unit)
@@ -37,14 +37,14 @@ def find(unit: Unit) -> Finding | None:
     number = len(unit.unplaced)
     wait = f"{count(number, 'pod')} {plural(number, 'wait')} for a node"
     rest = reason.text if reason is not None else wait
-    message = f"Its pods were preempted by {takers_text(preemption)}; {rest}."
+    message = f"Its pods were preempted by {preemptors_text(preemption)}; {rest}."
     return unit_finding(
         RULE,
         unit,
         message,
         advice=advice,
         evidence=(
-            *takers_evidence(preemption),
+            *preemptors_evidence(preemption),
             *evidence_of(unit, reason),
             *message_evidence_of(unit, messages),
             *name_evidence,

@@ -30,8 +30,8 @@ from gangboard.facts.scheduler_text import (
     node_reasons,
     scheduler_messages,
 )
-from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.state_since import refused_since
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.plugins.rule import UnitRule
 
 _ONGOING = re.compile(
@@ -44,7 +44,7 @@ _MAX_SHOWN = 3
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while members wait for the end of preempted pods."""
-    if not lacks_room(unit):
+    if not lacks_nodes(unit):
         return None
     messages = scheduler_messages(unit, "Unschedulable")
     ongoing = [message for message in messages if _ONGOING.search(message.raw)]
@@ -67,7 +67,7 @@ def find(unit: Unit) -> Finding | None:
             *_victim_evidence(victims),
             *_node_evidence(unit),
         ),
-        since=waits_since(unit, ongoing) or _since(victims) or waits_since(unit, messages),
+        since=refused_since(unit, ongoing) or _since(victims) or refused_since(unit, messages),
     )
 
 

@@ -14,8 +14,8 @@ from gangboard.domain.text import count, is_or_are, names
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.scheduler_text import scheduler_errors
-from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.state_since import refused_since
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.plugins.rule import UnitRule
 
 _TEXT = "should have the same priority"
@@ -24,7 +24,7 @@ _TEXT = "should have the same priority"
 def find(unit: Unit) -> Finding | None:
     """Return a finding if the scheduler's error names the priorities."""
     errors = [error for error in scheduler_errors(unit) if _TEXT in error.raw]
-    if not errors or not lacks_room(unit):
+    if not errors or not lacks_nodes(unit):
         return None
     priorities = Counter(pod.priority for pod in unit.current if pod.priority is not None)
     ranked = sorted(priorities.items(), key=lambda item: (-item[1], item[0]))
@@ -42,7 +42,7 @@ def find(unit: Unit) -> Finding | None:
         f"{message}.",
         advice=(_advice(unit, own),),
         evidence=(Evidence("scheduler says", errors[0].raw, errors[0].source),),
-        since=waits_since(unit, errors),
+        since=refused_since(unit, errors),
     )
 
 

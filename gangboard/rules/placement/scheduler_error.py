@@ -18,8 +18,8 @@ from gangboard.facts.scheduler_text import (
     best_scheduler_message,
     scheduler_errors,
 )
-from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.state_since import refused_since
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.placement.sentences.cause import explains_error
 from gangboard.plugins.rule import UnitRule
 
@@ -29,7 +29,7 @@ _ONE_PREEMPTION = "should have the same preemption policy"
 def find(unit: Unit) -> Finding | None:
     """Return a finding while members wait and the last attempt ended in an error."""
     errors = scheduler_errors(unit)
-    if not errors or not lacks_room(unit):
+    if not errors or not lacks_nodes(unit):
         return None
     if explains_error(unit):
         return None
@@ -44,7 +44,7 @@ def find(unit: Unit) -> Finding | None:
         sentence(message),
         advice=_advice(unit, errors),
         evidence=(Evidence("scheduler says", best.raw, best.source),) if best is not None else (),
-        since=waits_since(unit, errors),
+        since=refused_since(unit, errors),
     )
 
 

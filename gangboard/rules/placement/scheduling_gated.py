@@ -20,14 +20,14 @@ from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import CREATION_GRACE, newest_creation
 from gangboard.facts.queue_sentences import system
 from gangboard.facts.scheduler_text import has_rejected_pods
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while members that the unit needs are gated."""
     gated = [pod for pod in unit.unplaced if pod.gates]
-    if not gated or not lacks_room(unit) or (unit.quorum is None and has_rejected_pods(unit)):
+    if not gated or not lacks_nodes(unit) or (unit.quorum is None and has_rejected_pods(unit)):
         return None
     gates = sorted({gate for pod in gated for gate in pod.gates})
     number = len(gated)

@@ -21,8 +21,8 @@ from gangboard.facts.scheduler_text import (
     is_refused_since,
     scheduler_messages,
 )
-from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.state_since import refused_since
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.placement.sentences.finding import advice_of, evidence_of, message_evidence_of
 from gangboard.plugins.rule import UnitRule
 
@@ -32,7 +32,7 @@ _MAX_SHOWN = 3
 def find(unit: Unit) -> Finding | None:
     """Return a finding while the scheduler refuses members that the unit needs."""
     messages = scheduler_messages(unit, "Unschedulable")
-    if not messages or not lacks_room(unit):
+    if not messages or not lacks_nodes(unit):
         return None
     best = best_scheduler_message(messages)
     advice, name_evidence, until = advice_of(unit)
@@ -49,13 +49,13 @@ def find(unit: Unit) -> Finding | None:
             *name_evidence,
         ),
         recheck_at=until,
-        since=waits_since(unit, messages),
+        since=refused_since(unit, messages),
     )
 
 
 def _message(unit: Unit, best: SchedulerMessage | None) -> str:
     tried = [pod for pod in unit.unplaced if not pod.gates]
-    refused = [pod for pod in tried if not pod.is_innocent]
+    refused = [pod for pod in tried if not pod.is_waiting_for_group]
     number = len(refused or tried)
     pods = f"{number} of {unit.wanted} pods" if unit.placed else count(number, "pod")
     pods = pods if refused or not tried else f"the group of {pods}"

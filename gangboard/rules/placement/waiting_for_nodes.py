@@ -21,18 +21,18 @@ from gangboard.domain.text import out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.provisioning import (
+    ConsumedRequest,
     NodeClaimProgress,
     Nomination,
-    Provision,
+    consumed_requests,
     nominations,
-    provisions,
 )
 from gangboard.facts.scheduler_text import (
     SchedulerMessage,
     has_scheduler_messages,
     scheduler_messages,
 )
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.placement.sentences.finding import message_evidence_of
 from gangboard.plugins.rule import UnitRule
 
@@ -43,12 +43,12 @@ _TRIGGERED = re.compile(r"^pod triggered scale-up: \[?(.*?)\]?$")
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while an autoscaler brings nodes for needed members."""
-    if not has_scheduler_messages(unit, "Unschedulable") or not lacks_room(unit):
+    if not has_scheduler_messages(unit, "Unschedulable") or not lacks_nodes(unit):
         return None
     coming = [nomination for nomination in nominations(unit) if nomination.is_coming]
     if coming:
         return _by_karpenter(unit, _messages(unit), coming)
-    provided = [provision for provision in provisions(unit) if provision.coming]
+    provided = [provision for provision in consumed_requests(unit) if provision.coming]
     if provided:
         return _by_request(unit, _messages(unit), provided)
     scale_ups = _scale_ups(unit)
@@ -86,7 +86,7 @@ def _by_karpenter(
 
 
 def _by_request(
-    unit: Unit, messages: tuple[SchedulerMessage, ...], provided: Sequence[Provision]
+    unit: Unit, messages: tuple[SchedulerMessage, ...], provided: Sequence[ConsumedRequest]
 ) -> Finding:
     first = provided[0]
     pods = out_of(sum(provision.pods for provision in provided), len(unit.unplaced), "pod")

@@ -14,15 +14,15 @@ from gangboard.facts.copied_commands import look_at_unready
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import growing_until
 from gangboard.facts.lost_members import (
-    are_kept_away,
-    how_many_run,
-    how_they_left,
+    disruption_text,
+    has_refused_members,
     missing_advice,
     missing_evidence,
     missing_reason,
+    running_members_text,
 )
 from gangboard.facts.state_since import quorum_since
-from gangboard.facts.unit import Unit, ready_count, runs_enough
+from gangboard.facts.unit import Unit, has_ready_quorum, ready_count
 from gangboard.placement.sentences.finding import advice_of, reason_of
 from gangboard.plugins.rule import UnitRule
 
@@ -30,9 +30,9 @@ from gangboard.plugins.rule import UnitRule
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a gang at its quorum whose other members are missing and do not come."""
     failed = unit.given_up
-    if (unit.is_full and not failed) or not runs_enough(unit):
+    if (unit.is_full and not failed) or not has_ready_quorum(unit):
         return None
-    if not failed and not are_kept_away(unit):
+    if not failed and not has_refused_members(unit):
         until = growing_until(unit)
         if restart_under_way(unit) is not None or (until is not None and until > unit.now):
             return None
@@ -42,7 +42,7 @@ def find(unit: Unit) -> Finding | None:
     return unit_finding(
         RULE,
         unit,
-        f"{how_many_run(unit)}.{how_they_left(unit)} {missing_reason(unit, reason)}".strip(),
+        f"{running_members_text(unit)}.{disruption_text(unit)} {missing_reason(unit, reason)}".strip(),
         advice=(*missing_advice(unit), *_look_at_placed(unit), *advice),
         evidence=(
             Evidence("members ready", f"{ready_count(unit)} of {unit.wanted}", source),

@@ -8,13 +8,20 @@ from __future__ import annotations
 
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Outcome, Owner
-from gangboard.domain.text import count, label, pods_left, pods_stay, sentence, shorten
+from gangboard.domain.text import (
+    count,
+    label,
+    remaining_pods_text,
+    sentence,
+    shorten,
+    staying_pods_sentence,
+)
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.containers import Exit, common_exit
+from gangboard.facts.containers import ContainerExit, common_exit
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
-from gangboard.facts.state_since import announced_since
-from gangboard.facts.unit import is_bad_ending
+from gangboard.facts.state_since import ending_announced_since
+from gangboard.facts.unit import is_failure_reason
 from gangboard.plugins.rule import GangRule
 
 _REASON_TEXTS = {"BackoffLimitExceeded": "has no retries left"}
@@ -27,7 +34,7 @@ def find(gang: Gang) -> Finding | None:
     The sentence is about the child Job that failed first, if there is one, because that is nearer to the cause.
     """
     owner = gang.owner
-    is_failing = owner.finish is None and is_bad_ending(owner.ending)
+    is_failing = owner.finish is None and is_failure_reason(owner.ending)
     if not is_failing and (owner.finish is None or owner.finish.outcome is not Outcome.FAILED):
         return None
     evidence = [Evidence("reason", _reason(owner), owner.meta.ref)]
@@ -35,23 +42,23 @@ def find(gang: Gang) -> Finding | None:
     if child is not None:
         evidence.append(Evidence("failed Job", _reason(child), child.meta.ref))
     common = common_exit(gang.pods)
-    remaining = pods_stay(gang.pods) if owner.finish is not None else ""
+    remaining = staying_pods_sentence(gang.pods) if owner.finish is not None else ""
     return gang_finding(
         RULE,
         Health.FAILED,
         f"{_message(gang, child, common)}{remaining}",
         advice=common.advice if common is not None else (),
         evidence=tuple(evidence),
-        since=owner.finish.at if owner.finish is not None else announced_since(owner),
+        since=owner.finish.at if owner.finish is not None else ending_announced_since(owner),
     )
 
 
-def _message(gang: Gang, child: Owner | None, common: Exit | None) -> str:
+def _message(gang: Gang, child: Owner | None, common: ContainerExit | None) -> str:
     owner = gang.owner
     subject = f"the {owner.meta.ref.kind}" if child is None else label(child.meta.ref)
     reason, text = "", ""
     if child is None and owner.finish is None:
-        terminating = pods_left(gang.pods)
+        terminating = remaining_pods_text(gang.pods)
         failure = f"is failing ({owner.ending}){f'; {terminating}' if terminating else ''}"
     else:
         finish = (child or owner).finish
@@ -90,7 +97,7 @@ def _failed_child(gang: Gang) -> Owner | None:
     )
 
 
-def _exit_text(common: Exit) -> str:
+def _exit_text(common: ContainerExit) -> str:
     """Return the exit that most containers of failed pods have."""
     reason = f" ({common.reason})" if common.reason and common.reason != "Error" else ""
     pods = count(len(common.pods), "pod")

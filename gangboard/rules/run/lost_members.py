@@ -11,35 +11,39 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.lost_members import (
-    by_node,
-    disrupted,
-    how_many_run,
-    how_they_left,
-    is_loss,
+    disrupted_pods,
+    disruption_text,
+    has_unrecovered_loss,
+    lost_with_node,
     missing_advice,
     missing_evidence,
     missing_reason,
+    running_members_text,
 )
-from gangboard.facts.preemption import last_preemption, takers_evidence
-from gangboard.facts.state_since import fell_since
-from gangboard.facts.unit import Unit, ready_count, sick_nodes
+from gangboard.facts.preemption import last_preemption, preemptors_evidence
+from gangboard.facts.state_since import below_quorum_since
+from gangboard.facts.unit import Unit, ready_count, unready_nodes
 from gangboard.placement.sentences.finding import advice_of, reason_of
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding if the unit fell below its quorum or size and no node is the cause."""
-    if not is_loss(unit) or sick_nodes(unit) or any(pod.node for pod in by_node(unit)):
+    if (
+        not has_unrecovered_loss(unit)
+        or unready_nodes(unit)
+        or any(pod.node for pod in lost_with_node(unit))
+    ):
         return None
     preemption = last_preemption(unit)
-    loss = how_they_left(unit, preemption)
+    loss = disruption_text(unit, preemption)
     reason, reason_evidence = reason_of(unit)
-    message = f"{how_many_run(unit)}.{loss} {missing_reason(unit, reason)}"
+    message = f"{running_members_text(unit)}.{loss} {missing_reason(unit, reason)}"
     source = unit.group.meta.ref if unit.group is not None else unit.owner.meta.ref
     evidence = [Evidence("members ready", f"{ready_count(unit)} of {unit.wanted}", source)]
     evidence += [
         Evidence("DisruptionTarget", pod.disruption.reason, pod.meta.ref)
-        for pod in disrupted(unit)
+        for pod in disrupted_pods(unit)
         if pod.disruption is not None
     ]
     advice, name_evidence, until = advice_of(unit)
@@ -50,13 +54,13 @@ def find(unit: Unit) -> Finding | None:
         advice=(*missing_advice(unit), *advice),
         evidence=(
             *evidence,
-            *takers_evidence(preemption),
+            *preemptors_evidence(preemption),
             *missing_evidence(unit),
             *reason_evidence,
             *name_evidence,
         ),
         recheck_at=until,
-        since=fell_since(unit),
+        since=below_quorum_since(unit),
     )
 
 

@@ -12,28 +12,29 @@ from gangboard.domain.text import is_or_are, names
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.lost_members import (
-    bring_back,
-    by_node,
-    give_up,
-    how_many_run,
-    is_loss,
+    force_delete_advice,
+    has_unrecovered_loss,
+    lost_with_node,
     missing_advice,
     missing_evidence,
     missing_reason,
+    recover_nodes_advice,
+    running_members_text,
 )
-from gangboard.facts.state_since import fell_since
-from gangboard.facts.unit import Unit, sick_nodes
+from gangboard.facts.state_since import below_quorum_since
+from gangboard.facts.unit import Unit, unready_nodes
 from gangboard.placement.sentences.finding import advice_of, reason_of
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding if the unit fell below its quorum or size and a node is the cause."""
-    if not is_loss(unit):
+    if not has_unrecovered_loss(unit):
         return None
-    not_ready = sick_nodes(unit)
+    not_ready = unready_nodes(unit)
     deleted = sorted(
-        {pod.node for pod in by_node(unit) if pod.node} - {node.meta.ref.name for node in not_ready}
+        {pod.node for pod in lost_with_node(unit) if pod.node}
+        - {node.meta.ref.name for node in not_ready}
     )
     if not not_ready and not deleted:
         return None
@@ -46,14 +47,14 @@ def find(unit: Unit) -> Finding | None:
         noun = "node" if len(deleted) == 1 else "nodes"
         texts.append(f"members were lost with {noun} {names(deleted)}")
     reason, reason_evidence = reason_of(unit)
-    message = f"{how_many_run(unit)}: {' and '.join(texts)}. {missing_reason(unit, reason)}"
+    message = f"{running_members_text(unit)}: {' and '.join(texts)}. {missing_reason(unit, reason)}"
     evidence = [
         Evidence("Ready", node.ready.status if node.ready else "never reported", node.meta.ref)
         for node in not_ready
     ]
     evidence += [
         Evidence("DisruptionTarget", pod.disruption.reason, pod.meta.ref)
-        for pod in by_node(unit)
+        for pod in lost_with_node(unit)
         if pod.disruption is not None
     ]
     advice, name_evidence, until = advice_of(unit)
@@ -61,10 +62,15 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         message.strip(),
-        advice=(*missing_advice(unit), *advice, *bring_back(not_ready), *give_up(unit)),
+        advice=(
+            *missing_advice(unit),
+            *advice,
+            *recover_nodes_advice(not_ready),
+            *force_delete_advice(unit),
+        ),
         evidence=(*evidence, *missing_evidence(unit), *reason_evidence, *name_evidence),
         recheck_at=until,
-        since=fell_since(unit),
+        since=below_quorum_since(unit),
     )
 
 

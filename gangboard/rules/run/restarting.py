@@ -20,10 +20,10 @@ from gangboard.facts.attempts import Restart, restart_under_way
 from gangboard.facts.containers import common_exit
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import next_recheck
-from gangboard.facts.lost_members import are_kept_away
+from gangboard.facts.lost_members import has_refused_members
 from gangboard.facts.scheduler_text import has_rejected_pods
-from gangboard.facts.state_since import announced_since
-from gangboard.facts.unit import Unit, failing_jobs, is_formed, lacks_room, runs_enough
+from gangboard.facts.state_since import ending_announced_since
+from gangboard.facts.unit import Unit, failing_jobs, has_ready_quorum, is_formed, lacks_nodes
 from gangboard.plugins.rule import UnitRule
 
 _NO_RETRIES_LEFT = "BackoffLimitExceeded"
@@ -55,11 +55,11 @@ def find(unit: Unit) -> Finding | None:
 
 def _has_other_finding(unit: Unit) -> bool:
     """Return whether another rule reports missing members: at formation, at placement, or as the size."""
-    if not are_kept_away(unit):
+    if not has_refused_members(unit):
         return False
     is_refused_by_scheduler = has_rejected_pods(unit)
     has_earlier_stage = is_refused_by_scheduler or not is_formed(unit)
-    return runs_enough(unit) or (lacks_room(unit) and has_earlier_stage)
+    return has_ready_quorum(unit) or (lacks_nodes(unit) and has_earlier_stage)
 
 
 def _job_text(unit: Unit, restart: Restart) -> str:
@@ -88,7 +88,7 @@ def _failing_finding(unit: Unit, job: Owner) -> Finding:
         f"{sentence(message)}{restarts}",
         advice=_advice(pod for pod in unit.pods if _is_pod_of(pod, job)),
         evidence=(Evidence("reason", ": ".join(filter(None, (reason, text))), job.meta.ref),),
-        since=finish.at if finish is not None else announced_since(job),
+        since=finish.at if finish is not None else ending_announced_since(job),
     )
 
 

@@ -9,17 +9,17 @@ from gangboard.facts.findings import unit_finding
 from gangboard.facts.state_since import whole_since
 from gangboard.facts.unit import (
     Unit,
-    asks_for_nothing,
     failing_jobs,
     is_bare_group,
     is_empty_plan,
+    is_scaled_to_zero,
 )
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a complete unit. A unit that requests no pods does not run."""
-    if not unit.is_full or failing_jobs(unit) or asks_for_nothing(unit) or unit.given_up:
+    if not unit.is_full or failing_jobs(unit) or is_scaled_to_zero(unit) or unit.given_up:
         return None
     if not unit.wanted and (unit.held or (is_bare_group(unit) and not unit.pods)):
         return None
@@ -38,7 +38,7 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _message(unit: Unit) -> str:
-    ready, succeeded, remaining = len(unit.ready), unit.succeeded, unit.seats
+    ready, succeeded, remaining = len(unit.ready), unit.succeeded, unit.expected_pods
     if not remaining:
         subject = (
             f"{sentence_case(all_of(succeeded, 'pod'))} have" if succeeded > 1 else "Its pod has"

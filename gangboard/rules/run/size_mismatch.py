@@ -6,7 +6,7 @@ The gang runs, but not as requested. A training that needs all its nodes waits o
 from __future__ import annotations
 
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.owner import Asked, Role
+from gangboard.domain.owner import RequestedSize, Role
 from gangboard.domain.text import count, label
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
@@ -22,7 +22,7 @@ def find(unit: Unit) -> Finding | None:
     return None
 
 
-def _finding(unit: Unit, role: Role, requested: Asked) -> Finding:
+def _finding(unit: Unit, role: Role, requested: RequestedSize) -> Finding:
     actual = role.replicas * role.pods
     reason = (Evidence("why", requested.why_not, unit.owner.meta.ref),) if requested.why_not else ()
     return unit_finding(

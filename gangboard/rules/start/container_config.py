@@ -15,12 +15,12 @@ from gangboard.facts.containers import (
     BENIGN_REASONS,
     CRASH_LOOP,
     IMAGE_REASONS,
-    absent_object,
     container_evidence,
     container_health,
+    error_cause,
     find_container_problem,
-    telling_part,
-    wrong_template,
+    missing_object_advice,
+    template_error_advice,
 )
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.state_since import problem_since
@@ -53,7 +53,7 @@ def find(unit: Unit) -> Finding | None:
     if problem is None:
         return None
     worst = problem.worst
-    text = quote(telling_part(worst.message))
+    text = quote(error_cause(worst.message))
     problem_text = "cannot be created" if worst.reason in _REASONS else "waits"
     if text and worst.reason not in _REASONS:
         problem_text = f"{problem_text} ({quote(worst.reason)})"
@@ -69,7 +69,9 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _advice(worst: Container, namespace: str) -> tuple[str, ...]:
-    step = absent_object(worst.message, namespace) or wrong_template(worst.message, worst.name)
+    step = missing_object_advice(worst.message, namespace) or template_error_advice(
+        worst.message, worst.name
+    )
     return (step,) if step else ()
 
 

@@ -16,7 +16,7 @@ from gangboard.facts.containers import (
     container_health,
     crash_advice,
     find_container_problem,
-    last_end,
+    last_exit_text,
 )
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.unit import Unit
@@ -41,7 +41,7 @@ def find(unit: Unit) -> Finding | None:
     if problem is None:
         return None
     worst = problem.worst
-    last_exit = last_end(worst)
+    last_exit = last_exit_text(worst)
     exit_text = f", last {last_exit}" if last_exit else ""
     return unit_finding(
         RULE,

@@ -12,7 +12,7 @@ from gangboard.facts.containers import (
     container_health,
     crash_advice,
     find_container_problem,
-    last_end,
+    last_exit_text,
 )
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.unit import Unit
@@ -33,7 +33,7 @@ def find(unit: Unit) -> Finding | None:
     if problem is None:
         return None
     worst = problem.worst
-    last_exit = last_end(worst)
+    last_exit = last_exit_text(worst)
     message = f"Init container {problem.name} of {count(problem.pods, 'pod')} keeps failing"
     if not worst.restarts:
         message = f"Init container {problem.name} of {count(problem.pods, 'pod')} failed"

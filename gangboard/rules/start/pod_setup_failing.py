@@ -19,8 +19,8 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.containers import absent_object, container_health
-from gangboard.facts.findings import still_starting, unit_finding
+from gangboard.facts.containers import container_health, missing_object_advice
+from gangboard.facts.findings import starting_finding, unit_finding
 from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
@@ -77,7 +77,7 @@ def find(unit: Unit) -> Finding | None:
     )
     due = min(_placed_at(waiting[uid]) for uid in same_reason) + _GRACE
     if due > unit.now:
-        return still_starting(RULE, unit, message, evidence=evidence, recheck_at=due)
+        return starting_finding(RULE, unit, message, evidence=evidence, recheck_at=due)
     return unit_finding(
         RULE,
         unit,
@@ -90,7 +90,7 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _advice(unit: Unit, newest: Event) -> tuple[str, ...]:
-    step = absent_object(newest.note, unit.owner.meta.ref.namespace)
+    step = missing_object_advice(newest.note, unit.owner.meta.ref.namespace)
     return (step,) if step else ()
 
 

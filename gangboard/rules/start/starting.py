@@ -24,10 +24,10 @@ from gangboard.facts.state_since import starts_since
 from gangboard.facts.unit import (
     Unit,
     failing_jobs,
+    has_ready_quorum,
     is_paused,
-    lacks_room,
-    runs_enough,
-    sick_nodes,
+    lacks_nodes,
+    unready_nodes,
 )
 from gangboard.plugins.rule import UnitRule
 
@@ -36,13 +36,13 @@ _CREATING = frozenset({"ContainerCreating", "PodInitializing"})
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while the unit starts for the first time in its attempt."""
-    if unit.is_full or runs_enough(unit) or is_paused(unit) or failing_jobs(unit):
+    if unit.is_full or has_ready_quorum(unit) or is_paused(unit) or failing_jobs(unit):
         return None
     if restart_under_way(unit) is not None:
         return None
     placed = len(unit.placed)
     message = f"{_placed_text(unit)}{_progress_text(unit)}."
-    not_ready = sick_nodes(unit)
+    not_ready = unready_nodes(unit)
     if not_ready:
         listed = names(node.meta.ref.name for node in not_ready)
         noun = "Node" if len(not_ready) == 1 else "Nodes"
@@ -76,7 +76,7 @@ def _progress_text(unit: Unit) -> str:
     succeeded = unit.succeeded
     if succeeded:
         texts.append(f"{succeeded} {'has' if succeeded == 1 else 'have'} succeeded")
-    if unit.unplaced and not lacks_room(unit):
+    if unit.unplaced and not lacks_nodes(unit):
         texts.append(f"{len(unit.unplaced)} {plural(len(unit.unplaced), 'wait')} for a node")
     if creating:
         number = "" if creating == len(unit.placed) else f" of {creating}"

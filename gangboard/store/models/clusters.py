@@ -77,7 +77,7 @@ class ResourceState(models.Model):
     """Key such as `jobs.batch`."""
     version = models.CharField(max_length=32, default="")
     state = models.CharField(max_length=20)
-    """A `domain.watch_state.WatchState`."""
+    """A `domain.api_resource.WatchState`."""
     sentence = models.TextField(default="")
     needed = models.BooleanField(default=False)
     resource_version = models.CharField(max_length=128, default="")

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.text import count
-from gangboard.domain.watch_state import WatchState
 from gangboard.logs import one_line
 from gangboard.ops.database_command import DatabaseCommand
 from gangboard.polling.cluster_cache import resources

@@ -1,6 +1,6 @@
-"""Whether an object of an API version that is not known has the fields that its decoder reads.
+"""Key fields, by which an object of an unknown API version is accepted or rejected.
 
-A plugin marks these in its wire structs: `min_member: KeyField[Int32 | None] = None`.
+A plugin marks them in its wire structs: `min_member: KeyField[Int32 | None] = None`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ _Path = tuple[str, ...]
 _Type = TypeVar("_Type")
 _MARK = msgspec.Meta(extra={"key field": True})
 KeyField = Annotated[_Type, _MARK]
-"""The type of a field that carries the meaning of its object. Choose one that every object of the kind has; where
-kinds or versions differ, mark each: one of them must be there. Below a list, each item must have one."""
+"""Type of a field that is essential for its object.
+
+Choose a field that every object of the kind has. If kinds or versions differ, mark one field of each. An object must
+have one of them, and in a list each item must."""
 
 
 def key_fields(wire: type[msgspec.Struct]) -> tuple[str, ...]:
-    """Return the JSON paths of the fields of a wire struct that are marked as `KeyField`, for `Resource.fields`."""
+    """Return the JSON paths of all `KeyField`s of a wire struct, for `Resource.fields`."""
     return tuple(".".join(path) for path in _marked(wire, ()))
 
 
@@ -37,7 +39,7 @@ def _marked(wire: type[msgspec.Struct], above: tuple[type, ...]) -> Iterator[_Pa
 
 
 def _structs_in(hint: Any) -> Iterator[type[msgspec.Struct]]:  # any type hint
-    """Yield the structs of an optional, a union or a list. A map has names of its own: what it contains is no path."""
+    """Yield the structs of an optional, a union or a list. A map is skipped, because its keys are not fixed."""
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         yield hint
     elif get_origin(hint) is not dict:
@@ -45,13 +47,13 @@ def _structs_in(hint: Any) -> Iterator[type[msgspec.Struct]]:  # any type hint
             yield from _structs_in(inner)
 
 
-def lacks_fields(resource: Resource, wire: Any) -> bool:  # any wire struct
-    """Return True if the object has none of the resource's `fields`."""
+def lacks_key_fields(resource: Resource, wire: Any) -> bool:  # any wire struct
+    """Return whether the object has none of the resource's `fields`."""
     return not _has(wire, [tuple(path.split(".")) for path in resource.fields])
 
 
 def _has(value: Any, paths: Sequence[_Path]) -> bool:  # any part of a wire struct
-    """Return True if the value has one of the paths; a list if it has items and each of them does."""
+    """Return whether the value has one of the paths. A list must have items, and each item a path."""
     if value is None:
         return False
     if isinstance(value, list):
@@ -68,7 +70,7 @@ def _has(value: Any, paths: Sequence[_Path]) -> bool:  # any part of a wire stru
 
 
 def _member(value: Any, name: str) -> Any:  # any part of a wire struct
-    """Return the member with that JSON name; None if there is none."""
+    """Return the member with that JSON name, or None."""
     if isinstance(value, dict):
         return value.get(name)
     if isinstance(value, msgspec.Struct):

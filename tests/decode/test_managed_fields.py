@@ -1,11 +1,11 @@
-"""Who wrote `spec.suspend` last, by `managedFields` as API servers keep them."""
+"""Last writers of fields, by `managedFields` of API servers."""
 
 import json
 from datetime import UTC, datetime
 
 import pytest
 
-from gangboard.decode.managers import last_writer
+from gangboard.decode.managed_fields import last_writer
 from gangboard.domain.suspension import FieldWriter
 from gangboard.owners.job import Job
 from gangboard.owners.jobset import JobSet
@@ -38,13 +38,13 @@ def who(entries: object, pointer: str = "/spec/suspend") -> tuple[str, str]:
     return last_writer(json.dumps(entries).encode(), pointer)
 
 
-def test_the_owner_of_the_field() -> None:
+def test_owner_of_a_field() -> None:
     assert who(CHILD) == ("night-saver", "2026-11-21T10:05:07Z")
     assert who(CHILD, "/spec/parallelism") == ("jobset", "2026-11-21T10:00:00Z")
     assert who(CHILD, "/spec/active") == ("", "")
 
 
-def test_of_several_the_last_and_gangboard_only_when_alone() -> None:
+def test_last_of_several_writers_counts_and_gangboard_comes_last() -> None:
     """Server-side apply lets several own a field of one value."""
     several = [entry(name, f"2026-11-21T10:0{at}:00Z", SUSPENDED) for at, name in enumerate("bca")]
     assert who(several)[0] == "a"
@@ -65,16 +65,16 @@ def test_of_several_the_last_and_gangboard_only_when_alone() -> None:
         [{"manager": 7, "fieldsV1": SUSPENDED}],
     ],
 )
-def test_what_cannot_be_read_says_nothing(entries: object) -> None:
+def test_malformed_managed_fields_count_as_empty(entries: object) -> None:
     assert who(entries) == ("", "")
 
 
-def test_a_name_is_no_longer_than_the_api_server_takes() -> None:
+def test_manager_name_is_cut_at_the_limit_of_the_api_server() -> None:
     assert who([entry("x" * 1000, "", SUSPENDED)]) == ("x" * 128, "")
 
 
 @pytest.mark.parametrize("kind", [JOB, JOBSET])
-def test_jobs_and_jobsets_say_who_set_suspend(kind: OwnerKind) -> None:
+def test_jobs_and_jobsets_have_the_writer_of_suspend(kind: OwnerKind) -> None:
     obj = with_identity({"metadata": {"managedFields": CHILD}, "spec": {"suspend": True}})
     owner = model(kind.resource, obj)
     assert (owner.suspended, owner.suspend_set_by) == (True, "night-saver")
@@ -86,7 +86,7 @@ def test_jobs_and_jobsets_say_who_set_suspend(kind: OwnerKind) -> None:
 
 
 @pytest.mark.parametrize("parallelism", [0, 1])
-def test_a_paused_job_says_who_set_its_parallelism(parallelism: int) -> None:
+def test_paused_job_has_the_writer_of_parallelism(parallelism: int) -> None:
     obj = with_identity(
         {"metadata": {"managedFields": CHILD}, "spec": {"parallelism": parallelism}}
     )
@@ -96,7 +96,7 @@ def test_a_paused_job_says_who_set_its_parallelism(parallelism: int) -> None:
 
 
 @pytest.mark.parametrize("active", [False, True])
-def test_a_deactivated_entry_says_who_set_it(active: bool) -> None:
+def test_deactivated_entry_has_its_writer(active: bool) -> None:
     """As the real Kueue 0.19.2 and kubectl leave it on 1.37.2."""
     entries = [
         entry("kueue", "2026-11-27T10:22:08Z", {"f:spec": {"f:queueName": {}}}),

@@ -1,9 +1,9 @@
-"""Who wrote a field last, by `metadata.managedFields`.
+"""Last writers of fields and the creator of an object, by `metadata.managedFields`.
 
-A write that changes a field takes it from its former owners and stamps the writer's entry with the
-time, cut to the second (API server, server-side apply). So the entries name the last writer only:
-who wrote before can be known from earlier versions of the object and from nothing else. One manager has
-one entry for all fields that it owns. Each of its later writes moves the time of that entry (observed on 1.37.2).
+A write that changes a field makes the writer its owner, and sets the time of the writer's entry, cut to the second
+(server-side apply of the API server). So the entries have the last writer only, and earlier versions of the object are
+the only source of earlier writers. A manager has one entry for all its fields. Each later write of the manager moves the
+time of that entry (observed on 1.37.2).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from gangboard.domain.suspension import FieldWriter
 
 NO_ENTRIES = msgspec.Raw(b"[]")
 _OURS = "gangboard"
-# The API server takes no longer name of a field manager.
+# Limit of the API server for the name of a field manager.
 _MAX_NAME = 128
 
 
 class _WireEntry(Wire):
-    """One entry. Its tree of fields stays bytes, of which only the way to one field is read."""
+    """Entry of `managedFields`. Its field tree stays bytes, and only the path to one field is decoded."""
 
     manager: str = ""
     subresource: str | None = None
@@ -35,43 +35,42 @@ _LEVEL = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def last_writer(entries: msgspec.Raw | bytes, pointer: str) -> tuple[str, str]:
-    """Return who owns a field, and when it was set (RFC 3339); empty texts when nobody says.
+    """Return the last writer of a field and the time of the write (RFC 3339), or empty texts.
 
-    `entries` is the JSON of `managedFields`; what cannot be read of it says nothing. `pointer` is a
-    JSON pointer such as `/spec/suspend`. The owner is the one that
-    wrote last where several applied the same value, and gangboard only when nobody else owns the field.
+    `entries` is the JSON of `managedFields`, and malformed JSON counts as empty. `pointer` is a JSON pointer such as
+    `/spec/suspend`. If several managers own the field, the last writer counts, and gangboard comes after all others.
     """
     path = [f"f:{key}" for key in pointer.strip("/").split("/")]
     try:
-        found = [
+        owners = [
             (entry.manager != _OURS, entry.time or "", entry.manager)
             for entry in _ENTRIES.decode(entries) or ()
             if _has(entry.fields_v1, path)
         ]
     except (ValueError, RecursionError):
         return "", ""
-    if not found:
+    if not owners:
         return "", ""
-    _, time, manager = max(found)
+    _, time, manager = max(owners)
     return read_text(manager)[:_MAX_NAME], time
 
 
 def field_writer(entries: msgspec.Raw | bytes, pointer: str) -> FieldWriter | None:
-    """Return the last writer of a field as `last_writer` does, or None if no entry has the field."""
+    """Return the last writer of a field (see `last_writer`), or None."""
     manager, time = last_writer(entries, pointer)
     return FieldWriter(manager, read_time(time)) if manager else None
 
 
 def creator(entries: msgspec.Raw | bytes, created_at: datetime | None) -> str:
-    """Return the field manager that made an object; empty if the entries do not tell.
+    """Return the field manager that created an object, or an empty text if it is unknown.
 
-    It is the only writer of the spec in the second of the creation. Its entry has a later time if it has
-    written again, and then nobody can tell it from other writers.
+    The creator is the only writer of the spec in the second of the creation. If it has written again, its entry has a
+    later time, and it cannot be distinguished from other writers.
     """
     if created_at is None:
         return ""
     try:
-        found = {
+        managers = {
             entry.manager
             for entry in _ENTRIES.decode(entries) or ()
             if not entry.subresource
@@ -80,11 +79,11 @@ def creator(entries: msgspec.Raw | bytes, created_at: datetime | None) -> str:
         }
     except (ValueError, RecursionError):
         return ""
-    return read_text(found.pop())[:_MAX_NAME] if len(found) == 1 else ""
+    return read_text(managers.pop())[:_MAX_NAME] if len(managers) == 1 else ""
 
 
 def _has(fields: msgspec.Raw, path: list[str]) -> bool:
-    """Whether a tree of fields has this one."""
+    """Return whether a field tree has this path."""
     for key in path:
         inner = _LEVEL.decode(fields).get(key)
         if inner is None:

@@ -1,10 +1,10 @@
-"""Topology spread constraints of a pod."""
+"""Decoder of topology spread constraints."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gangboard.decode.selectors import WireLabelSelector, read_counted
+from gangboard.decode.selectors import WireLabelSelector, read_counted_pods
 from gangboard.decode.wire import Int32, Wire
 from gangboard.domain.pod_constraints import Spread
 
@@ -12,7 +12,7 @@ _HONOR, _IGNORE = "Honor", "Ignore"
 
 
 class WireSpread(Wire):
-    """One entry of `topologySpreadConstraints`."""
+    """Entry of `topologySpreadConstraints`."""
 
     when_unsatisfiable: str = ""
     topology_key: str = ""
@@ -25,27 +25,26 @@ class WireSpread(Wire):
 
     @property
     def is_hard(self) -> bool:
-        """Whether it keeps pods from nodes: whatever is not said to be soft."""
+        """Whether it can exclude nodes. Any value other than `ScheduleAnyway` counts as hard."""
         return self.when_unsatisfiable != "ScheduleAnyway"
 
 
 def read_spreads(hard: Sequence[WireSpread], namespace: str) -> tuple[Spread, ...]:
-    """Return the hard constraints of a pod of that namespace; none where one is not as the API has it.
+    """Return the hard constraints of a pod in this namespace. Empty if any constraint is unsupported.
 
-    What is not said is as in filterTopologySpreadConstraints of the plugin podtopologyspread: one
-    domain is enough, nodes are excluded by affinity and not by taints. `matchLabelKeys` is in the
-    selector already: the API server puts it there (1.34 and later, unless a feature gate is off),
-    for the labels that the pod has.
+    The defaults are those of filterTopologySpreadConstraints in the plugin podtopologyspread: one domain is enough, and
+    nodes are excluded by affinity but not by taints. The API server adds `matchLabelKeys` to the selector for the labels
+    of the pod (1.34 and later, unless a feature gate is off).
     """
-    found = [_read(wire, namespace) for wire in hard]
-    return tuple(one for one in found if one is not None) if all(found) else ()
+    spreads = [_read(wire, namespace) for wire in hard]
+    return tuple(spread for spread in spreads if spread is not None) if all(spreads) else ()
 
 
 def _read(wire: WireSpread, namespace: str) -> Spread | None:
     affinity = wire.node_affinity_policy or _HONOR
     taints = wire.node_taints_policy or _IGNORE
     least = 1 if wire.min_domains is None else wire.min_domains
-    counted = read_counted(wire.label_selector, namespace)
+    counted = read_counted_pods(wire.label_selector, namespace)
     is_known = (
         wire.when_unsatisfiable == "DoNotSchedule"
         and wire.topology_key

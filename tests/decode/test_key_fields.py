@@ -1,4 +1,4 @@
-"""Which objects of an API version that is not known can be read as the newest known one."""
+"""Objects of an unknown API version that can be decoded as the newest known one."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _is_read(key: str, spec: dict[str, Any] | None, version: str = "v9") -> bool
 
 
 @pytest.mark.parametrize(("key", "spec", "is_read"), CASES)
-def test_an_unknown_version_is_read_by_its_fields(
+def test_unknown_version_with_key_fields_is_decoded(
     key: str, spec: dict[str, Any] | None, is_read: bool
 ) -> None:
     assert _is_read(key, spec) is is_read
@@ -109,7 +109,7 @@ def test_an_unknown_version_is_read_by_its_fields(
 
 
 @pytest.mark.parametrize("key", [key for key, one in RESOURCES.items() if one.fields])
-def test_an_unknown_version_without_its_fields_is_not_read(key: str) -> None:
+def test_unknown_version_without_key_fields_is_rejected(key: str) -> None:
     assert not _is_read(key, {})
     assert _is_read(key, {}, RESOURCES[key].versions[0])
 
@@ -126,17 +126,17 @@ NOT_TELLING = {"queues.scheduling.volcano.sh"}
 _KUEUE = "kueue.x-k8s.io"
 
 
-def test_every_api_of_another_project_is_read_by_its_fields() -> None:
+def test_every_api_of_another_project_has_key_fields() -> None:
     without = {key for key, resource in RESOURCES.items() if not resource.fields}
     assert {key for key in without if not key.endswith(_KUEUE)} == BUILT_IN | NOT_TELLING
 
 
 @pytest.mark.parametrize("key", ["queues.scheduling.volcano.sh", "jobs.batch"])
-def test_without_fields_an_unknown_version_is_not_tried(key: str) -> None:
+def test_resource_without_key_fields_rejects_unknown_versions(key: str) -> None:
     assert RESOURCES[key].readable_version(["v9", "v8"]) == ""
 
 
-def test_a_known_version_goes_before_the_one_that_the_server_prefers() -> None:
+def test_known_version_is_preferred_to_that_of_the_server() -> None:
     groups = RESOURCES[GROUPS]
     assert groups.readable_version(["v9", "v1alpha3", "v1beta1"]) == "v1beta1"
     assert groups.readable_version(["v9", "v8"]) == "v9"
