@@ -35,7 +35,7 @@ from gangboard.plugins.owner_kind import OwnerKind
 Model = TypeVar("Model")
 
 LIST_SECONDS = 60.0
-MOST_BYTES = 512 * 1024**2
+MAX_LIST_BYTES = 512 * 1024**2
 """Largest list of one namespace, in bytes: 100,000 Jobs. An action holds it in memory and blocks a thread."""
 _DEEPEST = 8
 _JOB_NAME = "batch.kubernetes.io/job-name"
@@ -198,7 +198,7 @@ class LiveReader:
             return self._read_page(body, resource)
 
         for page in pages(
-            self.client, path, decode, query=query, most_bytes=MOST_BYTES, seconds=LIST_SECONDS
+            self.client, path, decode, query=query, most_bytes=MAX_LIST_BYTES, seconds=LIST_SECONDS
         ):
             for wire in page.objects:
                 model, _ = build_model(resource, wire, self.version(resource))
